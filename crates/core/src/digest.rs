@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Digests, and the hash as a parameter so that graph logic can be tested with a toy one.
+
+use core::fmt;
+use sha2::{Digest as _, Sha256};
+
+/// A 256-bit digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// SHA-256 (FIPS 180-4) of the bytes.
+    #[must_use]
+    pub fn sha256(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Reads 64 hexadecimal digits.
+    #[must_use]
+    pub fn parse_hex(text: &str) -> Option<Self> {
+        let mut out = [0u8; 32];
+        let mut chars = text.chars();
+        for slot in &mut out {
+            let high = chars.next()?.to_digit(16)?;
+            let low = chars.next()?.to_digit(16)?;
+            *slot = u8::try_from((high << 4) | low).ok()?;
+        }
+        chars.next().is_none().then_some(Self(out))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// The hash under records. Production code uses [`Sha256Hash`]; tests of cycle logic inject a
+/// toy hash in which cycles can be built.
+pub trait RecordHash {
+    /// Digest of the bytes.
+    fn digest(&self, bytes: &[u8]) -> Digest;
+}
+
+/// SHA-256 as a [`RecordHash`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sha256Hash;
+
+impl RecordHash for Sha256Hash {
+    fn digest(&self, bytes: &[u8]) -> Digest {
+        Digest::sha256(bytes)
+    }
+}
