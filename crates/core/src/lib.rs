@@ -6,6 +6,7 @@
 //! async. Moments and random bytes come in as arguments; texts come in as opaque canonical bytes.
 
 mod class;
+mod coverage;
 mod digest;
 mod id;
 mod name;
@@ -15,6 +16,7 @@ mod time;
 mod value;
 
 pub use class::AuthorityClass;
+pub use coverage::{CanonicalValue, Coverage, Effect, Grant, Ground, SensitiveArg};
 pub use digest::{Digest, RecordHash, Sha256Hash};
 pub use id::{ApprovalId, EntryId, IdError, MandateId, PermitId, SessionId};
 pub use name::{
