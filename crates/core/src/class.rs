@@ -19,8 +19,12 @@ pub enum AuthorityClass {
 
 impl AuthorityClass {
     /// All classes, strongest first.
-    pub const ALL: [Self; 4] =
-        [Self::UserAuthored, Self::ApprovedSource, Self::AgentDerived, Self::Untrusted];
+    pub const ALL: [Self; 4] = [
+        Self::UserAuthored,
+        Self::ApprovedSource,
+        Self::AgentDerived,
+        Self::Untrusted,
+    ];
 
     /// The weaker of the two: authority only falls.
     #[must_use]

@@ -82,9 +82,13 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// Whether this one ground names every element of the argument.
+    /// Whether this one ground names every element of the argument; an empty list is never named.
     #[must_use]
     pub fn names(&self, arg: &SensitiveArg) -> bool {
-        arg.elements.iter().all(|e| e.as_ref().is_some_and(|value| self.values.contains(value)))
+        !arg.elements.is_empty()
+            && arg
+                .elements
+                .iter()
+                .all(|e| e.as_ref().is_some_and(|value| self.values.contains(value)))
     }
 }

@@ -37,12 +37,19 @@ fn parse_uuid(text: &str) -> Result<[u8; 16], IdError> {
             }
             continue;
         }
-        let value = char::from(c).to_digit(16).and_then(|v| u8::try_from(v).ok()).ok_or(IdError)?;
+        let value = char::from(c)
+            .to_digit(16)
+            .and_then(|v| u8::try_from(v).ok())
+            .ok_or(IdError)?;
         let slot = out.get_mut(digits >> 1).ok_or(IdError)?;
         *slot = (*slot << 4) | value;
         digits = digits.saturating_add(1);
     }
-    if text.len() == 36 { Ok(out) } else { Err(IdError) }
+    if text.len() == 36 {
+        Ok(out)
+    } else {
+        Err(IdError)
+    }
 }
 
 /// Lays out a UUIDv7: 48 bits of Unix milliseconds, then 74 bits of `random`.
@@ -50,7 +57,9 @@ fn v7(unix_ms: u64, random: [u8; 10]) -> [u8; 16] {
     let [_, _, t0, t1, t2, t3, t4, t5] = unix_ms.to_be_bytes();
     let [r0, r1, r2, r3, r4, r5, r6, r7, r8, r9] = random;
     let (version, variant) = (0x70 | (r0 & 0x0f), 0x80 | (r2 & 0x3f));
-    [t0, t1, t2, t3, t4, t5, version, r1, variant, r3, r4, r5, r6, r7, r8, r9]
+    [
+        t0, t1, t2, t3, t4, t5, version, r1, variant, r3, r4, r5, r6, r7, r8, r9,
+    ]
 }
 
 macro_rules! id_type {

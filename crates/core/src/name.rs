@@ -22,7 +22,10 @@ impl fmt::Display for NameError {
         match self {
             Self::Empty => write!(f, "name is empty; give 1 to {NAME_BYTES_MAX} bytes"),
             Self::TooLong(n) => {
-                write!(f, "name is {n} bytes; limit is {NAME_BYTES_MAX}; shorten it")
+                write!(
+                    f,
+                    "name is {n} bytes; limit is {NAME_BYTES_MAX}; shorten it"
+                )
             }
             Self::Byte(at) => write!(
                 f,

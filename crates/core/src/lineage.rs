@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Lineage: whether an entry and everything it was derived from are as they were written.
+
+use crate::{AuthorityClass, Digest, RecordHash, RecordView, Salt, SessionId, content_commitment};
+use std::collections::HashSet;
+
+/// Most ancestors that are walked for one entry.
+pub const ANCESTORS_MAX: usize = 65_536;
+
+/// Why a lineage is broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Broken {
+    /// The record's bytes do not have the hash they are known by, or do not read as a record.
+    RecordEdited,
+    /// The content does not match the record's commitment, or is gone.
+    ContentEdited,
+    /// A parent is not there.
+    ParentMissing,
+    /// A parent belongs to another tenant.
+    ForeignTenant,
+    /// The entry is among its own ancestors.
+    Cycle,
+    /// The exposure log it was written under is not the session's.
+    ExposureEdited,
+    /// The record claims a stronger class than a parent has.
+    ClassTooStrong,
+    /// More than [`ANCESTORS_MAX`] ancestors.
+    TooLong,
+}
+
+impl Broken {
+    /// All reasons.
+    pub const ALL: [Self; 8] = [
+        Self::RecordEdited,
+        Self::ContentEdited,
+        Self::ParentMissing,
+        Self::ForeignTenant,
+        Self::Cycle,
+        Self::ExposureEdited,
+        Self::ClassTooStrong,
+        Self::TooLong,
+    ];
+
+    /// The name on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RecordEdited => "record_edited",
+            Self::ContentEdited => "content_edited",
+            Self::ParentMissing => "parent_missing",
+            Self::ForeignTenant => "foreign_tenant",
+            Self::Cycle => "cycle",
+            Self::ExposureEdited => "exposure_edited",
+            Self::ClassTooStrong => "class_too_strong",
+            Self::TooLong => "too_long",
+        }
+    }
+}
+
+/// The state of an entry's lineage. Shared ancestors are normal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lineage {
+    /// The entry and all its ancestors are as they were written.
+    Intact,
+    /// They are not.
+    Broken(Broken),
+}
+
+/// Where records and exposure logs are looked up.
+pub trait RecordSource {
+    /// The encoded record known by this hash. The bytes are checked by the caller.
+    fn record(&self, hash: &Digest) -> Option<&[u8]>;
+    /// The records shown in a session up to a length, if its exposure log has this root there.
+    fn exposed(&self, session: SessionId, root: &Digest, len: u64) -> Option<&[Digest]>;
+}
+
+/// Records whose bytes and whole ancestry were already found intact, so that a further walk stops
+/// at them. The holder drops it when the bytes may have changed.
+#[derive(Debug, Clone, Default)]
+pub struct IntactMemo(HashSet<Digest>);
+
+impl IntactMemo {
+    /// An empty memo: everything is walked and hashed.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// An entry whose content, record and ancestors were all verified. Only [`verify`] makes it.
+#[derive(Debug, Clone, Copy)]
+pub struct IntactEntry {
+    hash: Digest,
+    class: AuthorityClass,
+}
+
+impl IntactEntry {
+    /// The record hash.
+    #[must_use]
+    pub fn hash(&self) -> Digest {
+        self.hash
+    }
+
+    /// The class at write.
+    #[must_use]
+    pub fn class(&self) -> AuthorityClass {
+        self.class
+    }
+}
+
+/// Verifies an entry: its content against the commitment, its record against its hash, and every
+/// ancestor, through explicit parents and exposure logs. No ancestor may be weaker than a record
+/// derived from it says, and nothing derived may be stronger than class 3.
+///
+/// # Errors
+/// The first [`Broken`] found.
+pub fn verify<H: RecordHash>(
+    hash: &Digest,
+    content: (&Salt, &[u8]),
+    source: &dyn RecordSource,
+    hasher: &H,
+    memo: &mut IntactMemo,
+) -> Result<IntactEntry, Broken> {
+    let view = checked_view(hash, source, hasher)?;
+    if content_commitment(content.0, content.1).0 != *view.commitment {
+        return Err(Broken::ContentEdited);
+    }
+    let class = view.class;
+    Walk {
+        source,
+        hasher,
+        memo,
+        path: HashSet::new(),
+        steps: 0,
+    }
+    .run(*hash, view)?;
+    Ok(IntactEntry { hash: *hash, class })
+}
+
+/// Verifies a record and its ancestry without its content: for explanation, and for ancestors
+/// whose content was erased.
+///
+/// # Errors
+/// The first [`Broken`] found.
+pub fn verify_record<H: RecordHash>(
+    hash: &Digest,
+    source: &dyn RecordSource,
+    hasher: &H,
+    memo: &mut IntactMemo,
+) -> Result<(), Broken> {
+    let view = checked_view(hash, source, hasher)?;
+    Walk {
+        source,
+        hasher,
+        memo,
+        path: HashSet::new(),
+        steps: 0,
+    }
+    .run(*hash, view)
+}
+
+fn checked_view<'a, H: RecordHash>(
+    hash: &Digest,
+    source: &'a dyn RecordSource,
+    hasher: &H,
+) -> Result<RecordView<'a>, Broken> {
+    let bytes = source.record(hash).ok_or(Broken::ParentMissing)?;
+    if hasher.digest(bytes) != *hash {
+        return Err(Broken::RecordEdited);
+    }
+    RecordView::of(bytes).map_err(|_| Broken::RecordEdited)
+}
+
+/// One record on the way down, and which of its parents comes next.
+struct Frame<'a> {
+    hash: Digest,
+    view: RecordView<'a>,
+    exposed: &'a [Digest],
+    next: usize,
+}
+
+struct Walk<'a, 'm, H> {
+    source: &'a dyn RecordSource,
+    hasher: &'a H,
+    memo: &'m mut IntactMemo,
+    path: HashSet<Digest>,
+    steps: usize,
+}
+
+impl<'a, H: RecordHash> Walk<'a, '_, H> {
+    /// Depth first with an own stack: a record is intact once all its parents are.
+    fn run(&mut self, hash: Digest, view: RecordView<'a>) -> Result<(), Broken> {
+        if self.memo.0.contains(&hash) {
+            return Ok(());
+        }
+        let mut stack = vec![self.enter(hash, view)?];
+        while let Some(frame) = stack.last_mut() {
+            let Some(parent) = frame.take_parent() else {
+                self.path.remove(&frame.hash);
+                self.memo.0.insert(frame.hash);
+                stack.pop();
+                continue;
+            };
+            if self.path.contains(&parent) {
+                return Err(Broken::Cycle);
+            }
+            let child = frame.view;
+            let view = self.parent_view(&child, &parent)?;
+            if !self.memo.0.contains(&parent) {
+                stack.push(self.enter(parent, view)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, hash: Digest, view: RecordView<'a>) -> Result<Frame<'a>, Broken> {
+        self.steps = self.steps.saturating_add(1);
+        if self.steps > ANCESTORS_MAX {
+            return Err(Broken::TooLong);
+        }
+        self.path.insert(hash);
+        let exposed = match view.session {
+            Some(session) if view.exposure_len > 0 => self
+                .source
+                .exposed(session, &Digest(*view.exposure_root), view.exposure_len)
+                .ok_or(Broken::ExposureEdited)?,
+            _ => &[],
+        };
+        Ok(Frame {
+            hash,
+            view,
+            exposed,
+            next: 0,
+        })
+    }
+
+    /// A parent's view. Hashing is left out for those in the memo; what a child may claim of its
+    /// parent is checked always.
+    fn parent_view(
+        &self,
+        child: &RecordView<'_>,
+        parent: &Digest,
+    ) -> Result<RecordView<'a>, Broken> {
+        let view = if self.memo.0.contains(parent) {
+            let bytes = self.source.record(parent).ok_or(Broken::ParentMissing)?;
+            RecordView::of(bytes).map_err(|_| Broken::RecordEdited)?
+        } else {
+            checked_view(parent, self.source, self.hasher)?
+        };
+        if view.tenant != child.tenant {
+            return Err(Broken::ForeignTenant);
+        }
+        let strongest = AuthorityClass::AgentDerived.meet(view.class);
+        if strongest.covers(child.class) {
+            Ok(view)
+        } else {
+            Err(Broken::ClassTooStrong)
+        }
+    }
+}
+
+impl Frame<'_> {
+    fn take_parent(&mut self) -> Option<Digest> {
+        let at = self.next;
+        self.next = at.saturating_add(1);
+        let explicit = self.view.explicit;
+        match explicit.get(at) {
+            Some(parent) => Some(Digest(*parent)),
+            None => self.exposed.get(at.saturating_sub(explicit.len())).copied(),
+        }
+    }
+}
