@@ -1,0 +1,653 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What callers ask of the engine and what it answers. Plain data: wire forms belong to the server.
+
+use ancile_core::{
+    ApprovalId, AuthorityClass, Channel, Decision, Digest, EntryId, EntryKind, FieldName,
+    MandateId, Micros, NamespaceName, PermitId, PrincipalName, ProposedCall, Role, SessionId,
+    SessionMode, SourceField, SourceName, SourceState, TenantName, ToolName,
+};
+use std::collections::BTreeMap;
+
+/// Longest content of an entry or an exposure, in bytes.
+pub const CONTENT_BYTES_MAX: usize = 65_536;
+/// Longest query, in bytes.
+pub const QUERY_BYTES_MAX: usize = 4_096;
+/// Most operations in one step.
+pub const STEP_OPS_MAX: usize = 64;
+/// Most items on one page of a list.
+pub const PAGE_MAX: usize = 200;
+/// Most asks of one session that wait at the same time; further ones are denied.
+pub const OPEN_ASKS_MAX: usize = 5;
+/// How long an ask waits for a person, in seconds.
+pub const APPROVAL_SECONDS: i64 = 86_400;
+/// Longest reason a person gives, in bytes.
+pub const REASON_BYTES_MAX: usize = 1_024;
+
+/// Whether decisions bind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gates {
+    /// Decisions bind.
+    Enforce,
+    /// Every decision is made and logged, loudly, and none binds.
+    LogOnly,
+    /// No gate is asked at all. For measurement.
+    Off,
+}
+
+/// A credential as it is made for a principal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeySpec {
+    /// Who it is for.
+    pub principal: PrincipalName,
+    /// What the principal is.
+    pub role: Role,
+    /// The namespaces it reaches.
+    pub namespaces: Vec<NamespaceName>,
+    /// The channels its holder may name.
+    pub channels: Vec<Channel>,
+    /// For an agent: the agent it is bound to.
+    pub agent: Option<PrincipalName>,
+    /// For a host: it relays its user's own turns, and its system prompts count as approved.
+    pub relays_user: bool,
+    /// When it stops working.
+    pub expires: Option<Micros>,
+}
+
+/// A key just made. The token is shown once.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyMade {
+    /// The key's id: the first 16 hexadecimal digits of its hash.
+    pub id: String,
+    /// The secret token.
+    pub token: String,
+}
+
+/// A key as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyView {
+    /// The key's id.
+    pub id: String,
+    /// What it was made for.
+    pub spec: KeySpec,
+    /// Whether it was revoked.
+    pub revoked: bool,
+}
+
+/// A session to be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSpec {
+    /// The agent that runs in it.
+    pub agent: PrincipalName,
+    /// The user it runs for.
+    pub user: PrincipalName,
+    /// The namespace it reads and writes.
+    pub namespace: NamespaceName,
+    /// Whether the host can ask its user at once.
+    pub mode: SessionMode,
+    /// The host reports everything that is shown. Only a host can say so; a session that is not
+    /// observed is class 4.
+    pub observed: bool,
+}
+
+/// A session just opened.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SessionOpened {
+    /// Its id.
+    pub id: SessionId,
+    /// The session token. The model never sees it.
+    pub token: String,
+    /// Its class now: `Untrusted` until a user turn or a task payload is shown.
+    pub class: AuthorityClass,
+}
+
+/// A session as its opener sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionView {
+    /// Its id.
+    pub id: SessionId,
+    /// What it was opened as.
+    pub spec: SessionSpec,
+    /// The task that it runs, if one fired.
+    pub task: Option<EntryId>,
+    /// Whether it is closed.
+    pub closed: bool,
+    /// Its class now.
+    pub class: AuthorityClass,
+    /// Root of its exposure log.
+    pub exposure_root: Digest,
+    /// Length of its exposure log.
+    pub exposure_len: u64,
+    /// Permitted calls whose result was not reported yet.
+    pub outstanding: Vec<PermitId>,
+}
+
+/// What kind of thing was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExposureKind {
+    /// The system prompt.
+    SystemPrompt,
+    /// The tool list.
+    ToolList,
+    /// A turn of the user's.
+    UserTurn,
+    /// Text the host fetched or was given: pages, documents, pastes.
+    Text,
+    /// A message of another agent's.
+    PeerMessage,
+}
+
+/// Something the host showed to the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expose {
+    /// What it was.
+    pub kind: ExposureKind,
+    /// The channel, if the host names one; it must be on its credential's list.
+    pub channel: Option<Channel>,
+    /// The text.
+    pub text: String,
+    /// Where it came from, from the host's transport.
+    pub locator: String,
+}
+
+/// A question to the memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recall {
+    /// The words to look for.
+    pub query: String,
+    /// Slots; `None`: 15.
+    pub k: Option<u32>,
+    /// Tokens; `None`: 4,000.
+    pub tokens: Option<u32>,
+    /// The weakest class to show; `None`: class 3 in task runs, class 4 otherwise.
+    pub max_class: Option<AuthorityClass>,
+    /// Occupancy bound, where it differs from the default: floor, ceiling, per origin.
+    pub bound: Option<BoundSpec>,
+}
+
+/// Limits on what class 4 may take of a pack, in slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoundSpec {
+    /// Slots kept for class 4 as a whole.
+    pub floor: u32,
+    /// Most slots class 4 may take.
+    pub ceiling: u32,
+    /// Most slots of one OriginKey within class 4.
+    pub per_origin: u32,
+}
+
+/// One selected entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackItem {
+    /// The entry.
+    pub id: EntryId,
+    /// Its record hash.
+    pub hash: Digest,
+    /// What it is for.
+    pub kind: EntryKind,
+    /// Its class today.
+    pub class: AuthorityClass,
+    /// The way it came in.
+    pub channel: Channel,
+    /// Where it came from.
+    pub locator: String,
+    /// When it was written.
+    pub created: Micros,
+    /// The text to show: class 4 is fenced by a random delimiter, escaped, and labelled as data.
+    pub text: String,
+    /// Why it was ranked where it is; for user and operator credentials only.
+    pub rank: Option<u64>,
+}
+
+/// The selected entries, and how much of the pack each side took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextPack {
+    /// The entries: trusted first, then class 4.
+    pub items: Vec<PackItem>,
+    /// Slots taken.
+    pub slots_used: u32,
+    /// Slots taken by class 4.
+    pub untrusted_slots: u32,
+    /// Tokens taken, estimated at four bytes a token.
+    pub tokens_used: u32,
+    /// Tokens taken by class 4.
+    pub untrusted_tokens: u32,
+    /// The weakest class among the entries; `None` when there is none.
+    pub weakest: Option<AuthorityClass>,
+    /// Candidates withheld: broken, or instruction-like class 4. They are quarantined.
+    pub withheld: u32,
+    /// Which path ranked it.
+    pub served_by: &'static str,
+}
+
+/// A call the agent proposes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Propose {
+    /// The call.
+    pub call: ProposedCall,
+    /// An approval it was given once.
+    pub approval: Option<ApprovalId>,
+}
+
+/// One reason of a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// Stable rule id, such as `call.class_4.no_mandate`.
+    pub rule: String,
+    /// What it means here, in a sentence.
+    pub text: String,
+    /// The entries that determined it.
+    pub entries: Vec<EntryId>,
+}
+
+/// What the act gate says of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallAnswer {
+    /// What binds.
+    pub decision: Decision,
+    /// What the tables say, where the gates do not enforce and it differs.
+    pub would_be: Option<Decision>,
+    /// The call digest.
+    pub digest: Digest,
+    /// The class the call was judged at.
+    pub class: AuthorityClass,
+    /// The permit, when permitted.
+    pub permit: Option<PermitId>,
+    /// When the permit ends.
+    pub permit_expires: Option<Micros>,
+    /// The parked ask, when a person must say.
+    pub approval: Option<ApprovalId>,
+    /// The mandate it rests on.
+    pub mandate: Option<MandateId>,
+    /// Why.
+    pub reasons: Vec<Reason>,
+}
+
+/// What came back from a permitted call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolResult {
+    /// Free text: class 4 unless the tool's `text` field is approved.
+    Text(String),
+    /// Declared fields by name.
+    Fields(BTreeMap<FieldName, String>),
+    /// It was not shown to the agent.
+    NotShown,
+}
+
+/// An entry to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// What it is for.
+    pub kind: EntryKind,
+    /// The namespace; in a session it is the session's.
+    pub namespace: Option<NamespaceName>,
+    /// The channel, if the caller names one.
+    pub channel: Option<Channel>,
+    /// The text.
+    pub text: String,
+    /// Where it came from.
+    pub locator: String,
+    /// The output field of a registered source it came from, if any.
+    pub field: Option<SourceField>,
+    /// Record hashes it was derived from, besides the session's exposures.
+    pub parents: Vec<Digest>,
+    /// The entry it supersedes.
+    pub supersedes: Option<EntryId>,
+    /// For a task: when it is due and what it calls.
+    pub task: Option<TaskSpec>,
+    /// Not recalled before this moment.
+    pub valid_from: Option<Micros>,
+    /// Not recalled from this moment on.
+    pub valid_until: Option<Micros>,
+}
+
+/// When a task is due, and what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSpec {
+    /// When it is due.
+    pub due: Micros,
+    /// How often it comes due again, in seconds; `None`: once.
+    pub every_seconds: Option<u32>,
+    /// The call it makes; `None`: it notifies its own user.
+    pub call: Option<ProposedCall>,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The entry.
+    pub id: EntryId,
+    /// Its record hash.
+    pub hash: Digest,
+    /// Its sequence number in the tenant's log.
+    pub seq: u64,
+    /// Its class.
+    pub class: AuthorityClass,
+    /// The channel it was given.
+    pub channel: Channel,
+    /// Whether it went to the quarantine shelf.
+    pub quarantined: bool,
+    /// Rules that hit; for user and operator credentials only.
+    pub rules: Vec<String>,
+}
+
+/// One operation of a step, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepOp {
+    /// Report something that was shown.
+    Expose(Expose),
+    /// Recall entries; they count as shown.
+    Recall(Recall),
+    /// Propose a call.
+    Call(Propose),
+    /// Use a permit up, just before its call is made.
+    Redeem(PermitId, ProposedCall),
+    /// Report what a permitted call gave.
+    Result(PermitId, ToolResult),
+    /// Write an entry.
+    Write(Write),
+}
+
+/// The answer to one operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepResult {
+    /// The class the exposure was given.
+    Exposed(AuthorityClass),
+    /// The pack.
+    Recalled(ContextPack),
+    /// The decision.
+    Called(CallAnswer),
+    /// The permit is used up.
+    Redeemed,
+    /// The class the result was given; `None` when it was not shown.
+    ResultTaken(Option<AuthorityClass>),
+    /// What became of the write.
+    Written(Written),
+}
+
+/// The answers of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepAnswer {
+    /// One answer for each operation.
+    pub results: Vec<StepResult>,
+    /// The session's class after it.
+    pub class: AuthorityClass,
+    /// Root of the exposure log after it.
+    pub exposure_root: Digest,
+    /// Length of the exposure log after it.
+    pub exposure_len: u64,
+}
+
+/// An entry as it is read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryView {
+    /// The entry.
+    pub id: EntryId,
+    /// Its record hash.
+    pub hash: Digest,
+    /// Its sequence number.
+    pub seq: u64,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// What it is for.
+    pub kind: EntryKind,
+    /// Its version.
+    pub version: u32,
+    /// Its class today, as the caller sees it.
+    pub class: AuthorityClass,
+    /// Its class at write.
+    pub class_at_write: AuthorityClass,
+    /// The way it came in.
+    pub channel: Channel,
+    /// Who brought it.
+    pub principal: PrincipalName,
+    /// Who wrote it.
+    pub author: PrincipalName,
+    /// Where it came from.
+    pub locator: String,
+    /// When it was written.
+    pub created: Micros,
+    /// Its state.
+    pub state: EntryState,
+    /// The text; absent where it must not leave (broken or discarded).
+    pub text: Option<String>,
+    /// For a task: when it is due and what it does.
+    pub task: Option<TaskSpec>,
+}
+
+/// Where an entry stands today.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryState {
+    /// It can be recalled.
+    Current,
+    /// Another entry stands in its place.
+    Superseded,
+    /// On the quarantine shelf, with the reason.
+    Quarantined(String),
+    /// Taken off the shelf for good.
+    Discarded,
+    /// Its lineage is broken, with the reason.
+    Broken(String),
+}
+
+/// One step on the way from an entry to what its authority rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineageNode {
+    /// The record hash.
+    pub hash: Digest,
+    /// The entry.
+    pub id: EntryId,
+    /// The way it came in.
+    pub channel: Channel,
+    /// Who brought it.
+    pub principal: PrincipalName,
+    /// Where it came from.
+    pub locator: String,
+    /// Its class at write.
+    pub class: AuthorityClass,
+    /// The parents named explicitly, then the entries shown in its session before it was written.
+    pub parents: Vec<Digest>,
+}
+
+/// Where an entry came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineageView {
+    /// Whether it and all its ancestors are as they were written; the reason if not.
+    pub broken: Option<&'static str>,
+    /// Its class today.
+    pub class: AuthorityClass,
+    /// What its authority rests on, as text.
+    pub roots: Vec<String>,
+    /// The weakest things shown in the session it was written in, as text: origins without text.
+    pub weakest: Vec<String>,
+    /// The entry, then its ancestors, nearest first, each once; at most 1,000.
+    pub nodes: Vec<LineageNode>,
+}
+
+/// A task in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskView {
+    /// The entry.
+    pub entry: EntryView,
+    /// When it is due next; `None` when it is done.
+    pub next_due: Option<Micros>,
+    /// How often it fired.
+    pub fired: u32,
+}
+
+/// What a fired task may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FireAnswer {
+    /// What binds.
+    pub decision: Decision,
+    /// What the table says, where the gates do not enforce and it differs.
+    pub would_be: Option<Decision>,
+    /// Why.
+    pub reasons: Vec<Reason>,
+    /// Whether the task went to the quarantine shelf.
+    pub quarantined: bool,
+    /// The fresh session it runs in, when it may run.
+    pub session: Option<SessionOpened>,
+    /// The text to show to the agent, labelled where the decision says so.
+    pub payload: Option<String>,
+    /// The decision on the call it makes, when it makes one.
+    pub call: Option<CallAnswer>,
+    /// The call itself.
+    pub proposed: Option<ProposedCall>,
+}
+
+/// An ask that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalView {
+    /// Its id.
+    pub id: ApprovalId,
+    /// Where it stands.
+    pub state: ApprovalState,
+    /// The session that asked.
+    pub session: SessionId,
+    /// The agent that asked.
+    pub agent: PrincipalName,
+    /// The user who can answer.
+    pub user: PrincipalName,
+    /// The call digest: exactly this is approved.
+    pub digest: Digest,
+    /// The call.
+    pub call: ProposedCall,
+    /// The class it was judged at.
+    pub class: AuthorityClass,
+    /// Why a person must say.
+    pub reasons: Vec<Reason>,
+    /// When it was asked.
+    pub asked: Micros,
+    /// When it lapses.
+    pub expires: Micros,
+}
+
+/// Where an ask stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalState {
+    /// Nobody answered yet.
+    Waiting,
+    /// Approved, not used yet.
+    Approved,
+    /// Approved and used.
+    Used,
+    /// Denied.
+    Denied,
+    /// Its time is over.
+    Expired,
+}
+
+/// What a mandate is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MandateSpec {
+    /// The agent it is for.
+    pub agent: PrincipalName,
+    /// The tool it is for.
+    pub tool: ToolName,
+    /// The weakest class of session it covers: `AgentDerived` or `Untrusted`.
+    pub weakest: AuthorityClass,
+    /// Not before.
+    pub not_before: Micros,
+    /// Not from here on.
+    pub not_after: Micros,
+    /// Most uses.
+    pub uses_max: Option<u32>,
+    /// Values fixed by equality or an enumerated set.
+    pub fixed: BTreeMap<FieldName, Vec<String>>,
+    /// Patterns that restrict arguments; `*` stands for any run of characters.
+    pub allow: BTreeMap<FieldName, String>,
+    /// Most of an amount, as decimal text.
+    pub amount_max: BTreeMap<FieldName, String>,
+    /// Cedar text in place of the one made from the flags.
+    pub cedar: Option<String>,
+}
+
+/// A mandate as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MandateView {
+    /// Its id.
+    pub id: MandateId,
+    /// The user who granted it.
+    pub user: PrincipalName,
+    /// The agent it is for.
+    pub agent: PrincipalName,
+    /// The tool it is for.
+    pub tool: ToolName,
+    /// The weakest class of session it covers.
+    pub weakest: AuthorityClass,
+    /// Not before.
+    pub not_before: Micros,
+    /// Not from here on.
+    pub not_after: Micros,
+    /// Most uses.
+    pub uses_max: Option<u32>,
+    /// Uses counted.
+    pub uses: u32,
+    /// Values it fixes.
+    pub fixed: BTreeMap<FieldName, Vec<String>>,
+    /// The Cedar text.
+    pub cedar: String,
+    /// Whether it was revoked.
+    pub revoked: bool,
+}
+
+/// A source as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceView {
+    /// Its name.
+    pub name: SourceName,
+    /// The tools whose results it gives.
+    pub tools: Vec<ToolName>,
+    /// What each field was approved as.
+    pub fields: BTreeMap<SourceField, SourceState>,
+}
+
+/// An entry on the quarantine shelf.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuarantineView {
+    /// The entry, with its text: it is shown to people only.
+    pub entry: EntryView,
+    /// Why it is there.
+    pub reason: String,
+    /// The rules that hit.
+    pub rules: Vec<String>,
+    /// When it was put there.
+    pub since: Micros,
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Where the next page starts; `None` at the end.
+    pub next: Option<String>,
+}
+
+/// How the store stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// Whether every check so far held: `verified`, `damaged` or `down`.
+    pub integrity: &'static str,
+    /// What is wrong, if anything.
+    pub problems: Vec<String>,
+    /// Committed groups.
+    pub groups: u64,
+    /// Tenants.
+    pub tenants: u32,
+    /// Entries.
+    pub entries: u64,
+    /// How decisions bind.
+    pub gates: Gates,
+    /// Whether the witness was one group behind at open.
+    pub witness_was_behind: bool,
+}
+
+/// A tenant to be made, with its first operator key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TenantSpec {
+    /// Its name.
+    pub name: TenantName,
+    /// The operator of the new tenant.
+    pub operator: PrincipalName,
+}
