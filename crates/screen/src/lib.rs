@@ -1,2 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Canonicaliser, screening stages 1 to 3 and typed values in text.
+//! What a text says, before anyone acts on it: the one canonicaliser for rules and grounding,
+//! typed values in text, near-duplicates, and screening stages 1 to 3.
+//!
+//! Everything here is deterministic and takes time linear in its input. Nothing here is
+//! load-bearing: with every stage off, the gates still hold. Findings are about *content*; what
+//! may be *done* is decided elsewhere.
+
+mod canon;
+mod domain;
+mod fingerprint;
+mod ground;
+mod mapped;
+mod screen;
+
+pub use canon::canonical;
+pub use domain::registrable_domain;
+pub use fingerprint::{Fingerprint, fingerprint};
+pub use ground::{FoundValue, GroundText, VALUES_MAX, values};
+pub use screen::{
+    FINDINGS_MAX, Finding, RuleId, RuleTableError, SCREEN_BYTES_MAX, ScreenInput, Screener,
+    Screening, Stage, StageSet, Verdict,
+};
