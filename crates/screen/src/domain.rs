@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The registrable domain of a locator, for origin keys.
 
-use crate::canon::{host, url_host};
+use crate::canon::place::{host, url};
 use std::net::IpAddr;
 
 /// The registrable domain of a URL or host name by the public suffix list (publicsuffix.org), in
@@ -17,12 +17,18 @@ use std::net::IpAddr;
 #[must_use]
 pub fn registrable_domain(locator: &str) -> Option<String> {
     let locator = locator.trim();
-    let name = match url_host(locator) {
-        Some(name) => name,
-        None => host(locator)?,
+    let from = locator.find("//").map_or(0, |at| at + 2);
+    let end = locator.get(from..)?.find(['/', '?', '#', '\\']);
+    let place = locator.get(..end.map_or(locator.len(), |end| from + end))?;
+    let name = match url(place) {
+        Some(url) => url.host,
+        None => host(place)?,
     };
     if name.parse::<IpAddr>().is_ok() {
         return Some(name);
     }
-    Some(psl::domain_str(&name).map_or_else(|| name.clone(), str::to_owned))
+    match psl::domain_str(&name) {
+        Some(domain) => Some(domain.to_owned()),
+        None => Some(name),
+    }
 }

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Integration tests of screening.
+
+mod grounding;
+mod property;

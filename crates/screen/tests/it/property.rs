@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Properties of canonical forms, values and screening on arbitrary text.
+
+use ancile_core::ArgKind;
+use ancile_screen::{GroundText, canonical, fingerprint, registrable_domain, values};
+use proptest::prelude::*;
+
+const INVISIBLE: [char; 4] = ['\u{200b}', '\u{2060}', '\u{ad}', '\u{feff}'];
+
+fn kinds() -> impl Strategy<Value = ArgKind> {
+    proptest::sample::select(ArgKind::ALL.to_vec())
+}
+
+/// Text made of pieces that matter to the parsers.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("@".to_owned()),
+        Just("://".to_owned()),
+        Just("bob@example.com".to_owned()),
+        Just("DE89 3704 0044 0532 0130 00".to_owned()),
+        Just("+49 30 123456".to_owned()),
+        Just("1,250.00 EUR".to_owned()),
+        Just("2026-03-05".to_owned()),
+        Just("https://example.com/%7e".to_owned()),
+        "[0-9 .,:/()'+-]{1,12}",
+        "[a-z\u{430}-\u{44f}\u{300}-\u{303}\u{ff21}-\u{ff3a}\u{1100}-\u{11ff}]{1,6}",
+        any::<char>().prop_map(String::from),
+        proptest::sample::select(INVISIBLE.to_vec()).prop_map(String::from),
+        ".{0,8}",
+    ];
+    proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn canonical_is_idempotent(kind in kinds(), text in text()) {
+        if let Some(value) = canonical(kind, &text) {
+            let again = canonical(kind, str::from_utf8(&value.bytes).unwrap());
+            prop_assert_eq!(again, Some(value));
+        }
+    }
+
+    #[test]
+    fn invisible_characters_change_no_typed_value(
+        kind in kinds(),
+        text in text(),
+        at in any::<prop::sample::Index>(),
+        c in proptest::sample::select(INVISIBLE.to_vec()),
+    ) {
+        let exact = [ArgKind::Url, ArgKind::Path, ArgKind::Free, ArgKind::Secret];
+        prop_assume!(!exact.contains(&kind));
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        let mut other = text.clone();
+        if !places.is_empty() {
+            other.insert(places[at.index(places.len())], c);
+        }
+        prop_assert_eq!(canonical(kind, &text), canonical(kind, &other));
+        prop_assert_eq!(canonical(kind, &other), canonical(kind, &text));
+    }
+
+    #[test]
+    fn values_stand_where_they_say(text in text()) {
+        let found = values(&text);
+        let ground = GroundText::new(&text);
+        for f in &found {
+            prop_assert!(text.get(f.span.clone()).is_some_and(|part| !part.is_empty()));
+            prop_assert!(f.value.kind == ArgKind::Path || ground.names(&f.value));
+        }
+        prop_assert_eq!(found.as_slice(), ground.values());
+    }
+
+    #[test]
+    fn ascii_and_other_scripts_never_ground_each_other(text in "[a-z0-9@./]{0,9}a[a-z0-9@./]{2,9}", kind in kinds()) {
+        let other: String = text.chars().map(|c| if c == 'a' { '\u{430}' } else { c }).collect();
+        if let (Some(a), Some(b)) = (canonical(kind, &text), canonical(kind, &other)) {
+            prop_assert_ne!(&a, &b);
+            prop_assert!(!GroundText::new(&text).names(&b));
+            prop_assert!(!GroundText::new(&other).names(&a));
+        }
+    }
+
+    #[test]
+    fn locators_and_fingerprints_take_any_text(text in text()) {
+        if let Some(domain) = registrable_domain(&text) {
+            prop_assert_eq!(registrable_domain(&domain), Some(domain.clone()));
+        }
+        let print = fingerprint(&text);
+        prop_assert!(print.near(&print));
+    }
+}
