@@ -204,7 +204,7 @@ pub(crate) fn check<'a>(
             })?;
         let texts = texts(name, *spec, value)?;
         let elements = texts.into_iter().map(|text| {
-            let canonical = canon.canonical(spec.kind, &text);
+            let canonical = canonical(spec.kind, &text, canon);
             let parsed = canonical.as_ref().and_then(Parsed::new);
             Element {
                 text,
@@ -228,6 +228,25 @@ pub(crate) fn check<'a>(
         }),
         None => Ok(CheckedCall { tool, args }),
     }
+}
+
+/// The canonical form of one value. A text that could be read as several addresses has none, even
+/// where the canonicaliser finds one in it: the tool is given the text, not its canonical form.
+pub(crate) fn canonical(
+    kind: ArgKind,
+    text: &str,
+    canon: &dyn Canonicalise,
+) -> Option<CanonicalValue> {
+    let several = || {
+        let ats = text.matches(['@', '\u{ff20}', '\u{fe6b}']).count();
+        ats > 1 || text.contains([',', ';']) || text.contains(char::is_control)
+    };
+    if kind == ArgKind::Email && several() {
+        return None;
+    }
+    canon
+        .canonical(kind, text)
+        .filter(|value| value.kind == kind)
 }
 
 /// The elements of a value as texts; null has none.

@@ -13,6 +13,9 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::str::FromStr as _;
 
+#[cfg(test)]
+mod tests;
+
 /// The Cedar schema of one tool; the error is what Cedar says.
 pub(crate) fn schema(args: &BTreeMap<FieldName, ArgSpec>) -> Result<Schema, String> {
     let attributes = args.iter().map(|(name, spec)| {

@@ -40,4 +40,3 @@ pub use manifest::{
 pub use set::{
     COMBINATIONS_MAX, CallContext, CoverageAnswer, MANDATES_MAX, MandateSet, MissReason, SetFull,
 };
-

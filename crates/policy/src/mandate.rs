@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A mandate: one user's grant to one agent for one tool.
 
+use crate::call::canonical as canonical_value;
 use crate::cedar::{Scope, report};
 use crate::parsed::Parsed;
 use crate::{Canonicalise, MandateDraft, Manifest, ToolSpec};
@@ -12,6 +13,9 @@ use cedar_policy::{
     ValidationMode, Validator,
 };
 use std::collections::{BTreeMap, BTreeSet};
+
+#[cfg(test)]
+mod tests;
 
 /// A mandate that holds together with the manifest. Only [`Mandate::parse`] and
 /// [`Mandate::narrow`] make one.
@@ -301,18 +305,17 @@ fn fixed_values(
             values: values.len(),
         });
     }
-    let canonical = |value: &String| {
+    let one = |value: &String| {
         within(arg, value)?;
-        canon
-            .canonical(kind, value)
-            .filter(|canonical| canonical.kind == kind && Parsed::new(canonical).is_some())
+        canonical_value(kind, value, canon)
+            .filter(|canonical| Parsed::new(canonical).is_some())
             .ok_or_else(|| MandateError::FixedForm {
                 arg: arg.clone(),
                 kind,
                 value: value.clone(),
             })
     };
-    values.iter().map(canonical).collect()
+    values.iter().map(one).collect()
 }
 
 /// Compiles the one policy of a draft.
@@ -382,16 +385,12 @@ fn narrowed(cedar: &str, condition: &str) -> Result<String, MandateError> {
     let cedar_fault = |fault: &dyn std::error::Error| MandateError::Cedar {
         fault: report(fault),
     };
-    let further = format!("permit (principal, action, resource) when {{ {condition}\n}};");
-    let mut json = [cedar, &further].into_iter().map(|text| {
-        parse_policy(text, PolicyId::new("narrowed"))?
-            .to_json()
-            .map_err(|fault| cedar_fault(&fault))
-    });
-    let (mut base, mut added) = match (json.next(), json.next()) {
-        (Some(base), Some(added)) => (base?, added?),
-        _ => return Err(MandateError::Forbid),
+    let to_json = |text: &str| {
+        let policy = parse_policy(text, PolicyId::new("narrowed"))?;
+        policy.to_json().map_err(|fault| cedar_fault(&fault))
     };
+    let further = format!("permit (principal, action, resource) when {{ {condition}\n}};");
+    let (mut base, mut added) = (to_json(cedar)?, to_json(&further)?);
     let clauses = |json: &mut serde_json::Value| match json.get_mut("conditions") {
         Some(serde_json::Value::Array(list)) => std::mem::take(list),
         _ => Vec::new(),

@@ -138,13 +138,22 @@ fn amount(text: &str) -> Option<Parsed> {
         (number, currency)
     };
     let currency = currency.trim();
-    if currency.contains(|c: char| c.is_numeric() || c.is_control() || c.is_whitespace()) {
+    if !currency
+        .chars()
+        .all(|c| c.is_alphabetic() || is_unit_sign(c))
+    {
         return None;
     }
     Some(Parsed::Amount {
         value: decimal(number)?,
         currency: currency.to_owned(),
     })
+}
+
+/// Whether a character is a per cent sign or one of the common currency signs (Unicode general
+/// category Sc).
+const fn is_unit_sign(c: char) -> bool {
+    matches!(c, '$' | '%' | '\u{a2}'..='\u{a5}' | '\u{20a0}'..='\u{20cf}')
 }
 
 /// A decimal number in the form Cedar reads: an optional sign, digits, a point, one to four digits.
