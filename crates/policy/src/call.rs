@@ -205,7 +205,10 @@ pub(crate) fn check<'a>(
         let texts = texts(name, *spec, value)?;
         let elements = texts.into_iter().map(|text| {
             let canonical = canonical(spec.kind, &text, canon);
-            let parsed = canonical.as_ref().and_then(Parsed::new);
+            let parsed = match &canonical {
+                Some(value) => Parsed::new(value),
+                None => Parsed::blank(spec.kind, &text),
+            };
             Element {
                 text,
                 canonical,

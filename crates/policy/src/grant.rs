@@ -20,7 +20,8 @@ pub struct GrantFlags {
     pub fixed: BTreeMap<FieldName, BTreeSet<String>>,
     /// Patterns that restrict arguments; `*` stands for any run of characters. For an email
     /// `local@domain`, for a URL `scheme://host[:port]/path`, for a host its name: a domain or host
-    /// may begin with `*.` and holds no other `*`.
+    /// may begin with `*.` and holds no other `*`. A URL path that does not end in `*` allows no
+    /// query.
     pub allow: BTreeMap<FieldName, String>,
     /// The largest amount, with its currency if calls give one; amounts below zero are not covered.
     pub amount_max: BTreeMap<FieldName, String>,
@@ -67,7 +68,7 @@ pub fn grant(
     };
     for (arg, pattern) in &flags.allow {
         within(arg, pattern)?;
-        add(arg, allowed(arg, kind_of(tool, arg)?, pattern)?);
+        add(arg, allowed(arg, kind_of(tool, arg)?, pattern, canon)?);
     }
     for (arg, most) in &flags.amount_max {
         within(arg, most)?;
@@ -97,7 +98,12 @@ pub fn grant(
 }
 
 /// The condition that a pattern makes.
-fn allowed(arg: &FieldName, kind: ArgKind, pattern: &str) -> Result<String, MandateError> {
+fn allowed(
+    arg: &FieldName,
+    kind: ArgKind,
+    pattern: &str,
+    canon: &dyn Canonicalise,
+) -> Result<String, MandateError> {
     let refuse = |fault| {
         Err(MandateError::Condition {
             arg: arg.clone(),
@@ -108,6 +114,9 @@ fn allowed(arg: &FieldName, kind: ArgKind, pattern: &str) -> Result<String, Mand
     let of = format!("context.args[\"{arg}\"]");
     if pattern.is_empty() || pattern.chars().all(|c| c == '*') {
         return refuse("it allows everything or nothing; name what is allowed");
+    }
+    if !may_match(kind, pattern, canon) {
+        return refuse("it matches no canonical value; write it as values are compared");
     }
     match kind {
         ArgKind::Amount => refuse("an amount has no pattern; give the largest one instead"),
@@ -133,6 +142,15 @@ fn allowed(arg: &FieldName, kind: ArgKind, pattern: &str) -> Result<String, Mand
     }
 }
 
+/// Whether a value that the pattern matches is in canonical form, where such a value is one of its
+/// kind at all: `Ann*` matches no name if names are compared in lower case.
+fn may_match(kind: ArgKind, pattern: &str, canon: &dyn Canonicalise) -> bool {
+    let sample = pattern.replace('*', "x");
+    canon
+        .canonical(kind, &sample)
+        .is_none_or(|canonical| *canonical.bytes == *sample.as_bytes())
+}
+
 /// A host by name, or all below a name where it begins with `*.`.
 fn host_condition(of: &str, pattern: &str) -> Option<String> {
     let name = pattern.strip_prefix("*.").unwrap_or(pattern);
@@ -149,6 +167,8 @@ fn host_condition(of: &str, pattern: &str) -> Option<String> {
     Some(format!("{of} {op} {}", quoted(pattern)))
 }
 
+/// Scheme, host and port as written, and a path; the query may be any where the path ends in `*`,
+/// and else is empty.
 fn url_condition(of: &str, pattern: &str) -> Option<String> {
     let (scheme, rest) = pattern.split_once("://")?;
     let (authority, path) = rest.split_at_checked(rest.find('/')?)?;
@@ -161,9 +181,14 @@ fn url_condition(of: &str, pattern: &str) -> Option<String> {
         return None;
     }
     let host = host_condition(&format!("{of}.host"), host)?;
+    let query = if path.ends_with('*') {
+        String::new()
+    } else {
+        format!(" && {of}.query == \"\"")
+    };
     let (scheme, port, path) = (quoted(scheme), quoted(port), quoted(path));
     Some(format!(
-        "{of}.scheme == {scheme} && {host} && {of}.port == {port} && {of}.path like {path}"
+        "{of}.scheme == {scheme} && {host} && {of}.port == {port} && {of}.path like {path}{query}"
     ))
 }
 

@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[cfg(test)]
 mod tests;
 
-/// A mandate that holds together with the manifest. Only [`Mandate::parse`] and
-/// [`Mandate::narrow`] make one.
+/// A mandate that holds together with the manifest. Only [`Mandate::parse`], and
+/// what rests on it, [`Mandate::reopen`] and [`Mandate::narrow`], make one.
 ///
 /// ```compile_fail
 /// fn forge(draft: ancile_policy::MandateDraft) -> ancile_policy::Mandate {
@@ -62,6 +62,12 @@ pub enum MandateError {
     /// The manifest has no such tool.
     #[error("tool `{tool}` is not in the manifest; add it there first")]
     UnknownTool {
+        /// The tool.
+        tool: ToolName,
+    },
+    /// The tool is no longer what it was when the mandate was granted.
+    #[error("tool `{tool}` changed since the mandate was granted; grant it anew")]
+    ToolChanged {
         /// The tool.
         tool: ToolName,
     },
@@ -201,12 +207,28 @@ impl Mandate {
         })
     }
 
+    /// Takes up a mandate that was granted before, when its tool had this digest.
+    ///
+    /// # Errors
+    /// [`MandateError::ToolChanged`] where the tool is another today; else as [`Mandate::parse`].
+    pub fn reopen(
+        draft: MandateDraft,
+        tool_digest: Digest,
+        manifest: &Manifest,
+        canon: &dyn Canonicalise,
+    ) -> Result<Self, MandateError> {
+        if tool_of(&draft.tool, manifest)?.digest() != tool_digest {
+            return Err(MandateError::ToolChanged { tool: draft.tool });
+        }
+        Self::parse(draft, manifest, canon)
+    }
+
     /// This mandate AND a further condition, a Cedar expression. It keeps its id, so that its uses
     /// are counted on and it takes the place of this one in a set.
     ///
     /// # Errors
     /// [`MandateError`]: the condition is no Cedar expression, or does not validate; the manifest
-    /// no longer has the tool as it was.
+    /// no longer has the tool as it was, since a mandate that has lapsed must not come back so.
     pub fn narrow(
         &self,
         condition: &str,
@@ -215,7 +237,7 @@ impl Mandate {
     ) -> Result<Self, MandateError> {
         let mut draft = self.draft.clone();
         draft.cedar = narrowed(&draft.cedar, condition)?;
-        Self::parse(draft, manifest, canon)
+        Self::reopen(draft, self.tool, manifest, canon)
     }
 
     /// Its id.

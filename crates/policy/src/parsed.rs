@@ -45,6 +45,11 @@ impl Parsed {
             _ => Some(Self::Text(text.to_owned())),
         }
     }
+
+    /// An empty free text: it names nothing, and so has no canonical form, yet can be seen.
+    pub(crate) fn blank(kind: ArgKind, text: &str) -> Option<Self> {
+        (kind == ArgKind::Free && text.is_empty()).then(|| Self::Text(String::new()))
+    }
 }
 
 /// One address: a local part and a domain around one `@`, with nothing that separates, quotes or

@@ -601,3 +601,36 @@ fn a_value_that_has_no_form_is_covered_by_no_mandate() {
     assert_eq!(miss(any.clone(), &on("2026-01-01")), None);
     assert_eq!(miss(any, &on("next week")), unreadable("due"));
 }
+
+/// The canonicaliser of this workspace gives an empty text no form, since it can ground nothing.
+struct NoBlank;
+
+impl Canonicalise for NoBlank {
+    fn canonical(&self, kind: ArgKind, text: &str) -> Option<CanonicalValue> {
+        crate::fixture::Plain
+            .canonical(kind, text)
+            .filter(|value| !value.bytes.is_empty())
+    }
+}
+
+#[test]
+fn an_empty_free_text_can_be_covered_though_it_grounds_nothing() {
+    let manifest = crate::fixture::manifest();
+    let who = asker();
+    let ctx = ancile_policy::CallContext {
+        agent: &who.agent,
+        user: &who.user,
+        now: who.now,
+        class: who.class,
+        uses: &|_| 0,
+    };
+    let set = set([mandate(draft("save", "true"))]);
+    for (path, options, covered) in [("/x", "", true), ("/x", "y", true), ("", "y", false)] {
+        let call = call("save", &[("path", text(path)), ("options", text(options))]);
+        let checked = manifest.check(&call, &NoBlank).unwrap();
+        assert_eq!(
+            set.coverage(&checked, &ctx).coverage.grants.len() == 1,
+            covered
+        );
+    }
+}

@@ -97,6 +97,17 @@ fn a_url_pattern_restricts_each_part() {
         let why = miss(draft.clone(), &call("fetch", &[("url", text(url))]));
         assert_eq!(why.is_none(), covers, "{url}");
     }
+    for (pattern, url, covers) in [
+        ("https://x.org/a*", "https://x.org/a?b=c", true),
+        ("https://x.org/a", "https://x.org/a", true),
+        ("https://x.org/a", "https://x.org/a?b=c", false),
+        ("https://x.org/*/a", "https://x.org/b/a?c", false),
+        ("https://x.org/", "https://x.org", true),
+    ] {
+        let draft = allowing("fetch", "url", pattern).unwrap();
+        let why = miss(draft, &call("fetch", &[("url", text(url))]));
+        assert_eq!(why.is_none(), covers, "{pattern} {url}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@
 
 mod calls;
 mod coverage;
+mod documents;
 mod fixture;
 mod grants;
 mod mandates;

@@ -340,6 +340,31 @@ fn a_mandate_holds_only_while_its_tool_is_as_it_was() {
 }
 
 #[test]
+fn a_mandate_whose_tool_changed_does_not_come_back() {
+    let old = manifest();
+    let new = Manifest::parse(&MANIFEST.replace(r#""subject":{"kind":"free"},"#, "")).unwrap();
+    let mandate = mandate(draft("send_email", "true"));
+    let changed = MandateError::ToolChanged {
+        tool: mandate.draft().tool.clone(),
+    };
+    assert_eq!(mandate.narrow("1 < 2", &new, &Plain).unwrap_err(), changed);
+    let reopen = |manifest: &Manifest| {
+        Mandate::reopen(
+            mandate.draft().clone(),
+            mandate.tool_digest(),
+            manifest,
+            &Plain,
+        )
+    };
+    assert_eq!(reopen(&new).unwrap_err(), changed);
+    assert_eq!(reopen(&old).unwrap().draft(), mandate.draft());
+    assert!(matches!(
+        reopen(&Manifest::empty()),
+        Err(MandateError::UnknownTool { .. })
+    ));
+}
+
+#[test]
 fn a_set_is_ordered_by_grant_and_replaces_in_place() {
     let numbered = |n: u8, tool: &str, agent: &str| {
         let mut draft = draft(tool, "true");
