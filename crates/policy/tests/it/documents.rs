@@ -22,7 +22,7 @@ fn the_examples_are_in_form_and_cover_a_call() {
     let draft = MandateDraft::from_json(draft).unwrap();
     let mandate = Mandate::parse(draft.clone(), &manifest, &Plain).unwrap();
     let mut call = email(&["bob@example.com"]);
-    let covered = |call| {
+    let covered = |call: &_| {
         let answer = asker().ask_in(&manifest, &set([mandate.clone()]), call);
         answer.coverage.grants.len() == 1
     };
