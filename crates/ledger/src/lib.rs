@@ -12,16 +12,21 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 mod checkpoint;
+mod export;
 mod frontier;
 mod hash;
 mod head;
 mod note;
 mod proof;
+mod source;
 mod tile;
+mod tiling;
 mod tree;
+pub mod verify;
 pub mod witness;
 
 pub use checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint};
+pub use export::{ExportError, Exported, ExportedLogs, export};
 pub use hash::{
     ControlChain, HASH_BYTES, LEAF_BYTES_MAX, LeafKind, NodeHash, empty_root, leaf_hash, node_hash,
 };
@@ -33,6 +38,7 @@ pub use note::{
     NoteError, SignerKey, VerifierKey,
 };
 pub use proof::{ProofError, TreeHead, verify_consistency, verify_inclusion};
+pub use source::{LogName, LogSource, SourceError, TilesKept};
 pub use tile::{
     BUNDLE_BYTES_MAX, TILE_HEIGHT, TILE_WIDTH, TileError, decode_bundle, decode_tile,
     encode_bundle, encode_tile, entries_path, tile_path,
