@@ -32,7 +32,7 @@ pub(crate) fn schema(args: &BTreeMap<FieldName, ArgSpec>) -> Result<Schema, Stri
             "args": args,
             "now": { "type": "Extension", "name": "datetime" },
             "class": { "type": "String" },
-            "uses": { "type": "Long" },
+            USES: { "type": "Long" },
         },
     });
     let applies = json!({
@@ -119,11 +119,11 @@ pub(crate) struct Facts<'a> {
     pub(crate) uses: u32,
 }
 
-/// Builds a request and validates it against the schema; the error is what Cedar says, such as a
-/// decimal out of range.
+/// Builds a request, and validates it where a schema is given; the error is what Cedar says, such
+/// as a decimal out of range.
 pub(crate) fn request(
     scope: &Scope,
-    schema: &Schema,
+    schema: Option<&Schema>,
     facts: &Facts<'_>,
 ) -> Result<Request, String> {
     let mut args = Vec::with_capacity(facts.args.len());
@@ -137,7 +137,7 @@ pub(crate) fn request(
         ("now".to_owned(), RestrictedExpression::new_datetime(now)),
         ("class".to_owned(), text(facts.class.name())),
         (
-            "uses".to_owned(),
+            USES.to_owned(),
             RestrictedExpression::new_long(facts.uses.into()),
         ),
     ];
@@ -147,7 +147,7 @@ pub(crate) fn request(
         action,
         resource,
     } = scope.clone();
-    Request::new(principal, action, resource, context, Some(schema)).map_err(|f| report(&f))
+    Request::new(principal, action, resource, context, schema).map_err(|f| report(&f))
 }
 
 fn expression(value: &Parsed) -> Result<RestrictedExpression, String> {
@@ -180,6 +180,31 @@ fn expression(value: &Parsed) -> Result<RestrictedExpression, String> {
 
 fn text(value: &str) -> RestrictedExpression {
     RestrictedExpression::new_string(value.to_owned())
+}
+
+/// Whether a policy or a part of one, in Cedar's JSON form, can see `context.uses`. Where in doubt
+/// it can: only `context.x` and `context has x` with another `x` certainly cannot.
+pub(crate) fn sees_uses(policy: &Value) -> bool {
+    match policy {
+        Value::Array(items) => items.iter().any(sees_uses),
+        Value::Object(fields) if is_context(fields) => true,
+        Value::Object(fields) => fields.iter().any(|(operator, operand)| {
+            let access = matches!(operator.as_str(), "." | "has");
+            let of_context = operand
+                .get("left")
+                .and_then(Value::as_object)
+                .is_some_and(is_context);
+            match operand.get("attr").and_then(Value::as_str) {
+                Some(attr) if access && of_context => attr == USES,
+                _ => sees_uses(operand),
+            }
+        }),
+        _ => false,
+    }
+}
+
+fn is_context(fields: &Map<String, Value>) -> bool {
+    fields.get("Var").and_then(Value::as_str) == Some("context")
 }
 
 /// A moment as Cedar writes it, cut to milliseconds; `None` outside the years 0 to 9999.
@@ -225,4 +250,5 @@ const AGENT: &str = "Agent";
 const TOOL: &str = "Tool";
 /// The one action.
 const CALL_TOOL: &str = "call_tool";
+const USES: &str = "uses";
 const MS_A_DAY: i64 = 86_400_000;

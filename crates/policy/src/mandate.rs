@@ -2,7 +2,7 @@
 //! A mandate: one user's grant to one agent for one tool.
 
 use crate::call::canonical as canonical_value;
-use crate::cedar::{Scope, report};
+use crate::cedar::{self, Scope, report};
 use crate::parsed::Parsed;
 use crate::{Canonicalise, MandateDraft, Manifest, ToolSpec};
 use ancile_core::{
@@ -47,6 +47,7 @@ pub struct Mandate {
     tool: Digest,
     scope: Scope,
     policies: PolicySet,
+    sees_uses: bool,
 }
 
 /// Why a draft is no mandate.
@@ -197,8 +198,10 @@ impl Mandate {
         }
         let scope = Scope::new(draft.agent.as_str(), draft.tool.as_str())
             .map_err(|fault| MandateError::Cedar { fault })?;
+        let policies = policies(&draft, tool, &scope)?;
         Ok(Self {
-            policies: policies(&draft, tool, &scope)?,
+            sees_uses: sees_uses(&policies),
+            policies,
             fixed,
             manifest: manifest.digest(),
             tool: tool.digest(),
@@ -273,6 +276,11 @@ impl Mandate {
     /// The one policy, as Cedar evaluates it.
     pub(crate) const fn policies(&self) -> &PolicySet {
         &self.policies
+    }
+
+    /// Whether the policy can see how often the mandate was used.
+    pub(crate) const fn sees_uses(&self) -> bool {
+        self.sees_uses
     }
 
     /// Its agent, action and tool as Cedar names them.
@@ -372,6 +380,15 @@ fn policies(
             fault: faults.join("; "),
         }),
     }
+}
+
+/// Whether any policy can see the count of uses; one without a JSON form might.
+fn sees_uses(policies: &PolicySet) -> bool {
+    policies.policies().any(|policy| {
+        policy
+            .to_json()
+            .map_or(true, |json| cedar::sees_uses(&json))
+    })
 }
 
 fn parse_policy(text: &str, id: PolicyId) -> Result<Policy, MandateError> {

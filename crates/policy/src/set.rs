@@ -214,6 +214,15 @@ impl<'a> Candidate<'a> {
         }
     }
 
+    /// How often it was used, where its policy can see that: all others can share one request.
+    const fn uses_seen(&self) -> u32 {
+        if self.mandate.sees_uses() {
+            self.uses
+        } else {
+            0
+        }
+    }
+
     /// Evaluates the policy; anything but a clean permit is a miss.
     fn judge(&mut self, request: &Result<Request, String>, authorizer: &Authorizer) {
         let request = match request {
@@ -302,7 +311,7 @@ fn evaluate(candidates: &mut [Candidate<'_>], call: &CheckedCall<'_>, ctx: &Call
     for args in combinations {
         let mut requests: Vec<(u32, Result<Request, String>)> = Vec::with_capacity(1);
         for candidate in candidates.iter_mut().filter(|c| c.miss.is_none()) {
-            let uses = candidate.uses;
+            let uses = candidate.uses_seen();
             if !requests.iter().any(|(of, _)| *of == uses) {
                 let facts = Facts {
                     args: &args,
@@ -311,7 +320,11 @@ fn evaluate(candidates: &mut [Candidate<'_>], call: &CheckedCall<'_>, ctx: &Call
                     uses,
                 };
                 let scope = candidate.mandate.scope();
-                requests.push((uses, cedar::request(scope, call.tool().schema(), &facts)));
+                // INVARIANT: the requests of one combination differ in one number only, so that
+                // once one has passed the schema, the others do.
+                let passed = requests.iter().any(|(_, request)| request.is_ok());
+                let schema = (!passed).then(|| call.tool().schema());
+                requests.push((uses, cedar::request(scope, schema, &facts)));
             }
             if let Some((_, request)) = requests.iter().find(|(of, _)| *of == uses) {
                 candidate.judge(request, &authorizer);

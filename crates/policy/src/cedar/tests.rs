@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use super::datetime;
+use super::{datetime, sees_uses};
 use ancile_core::Micros;
-use cedar_policy::{Context, Entities, EvalResult, Expression, Request, eval_expression};
+use cedar_policy::{Context, Entities, EvalResult, Expression, Policy, Request, eval_expression};
 
 #[test]
 fn moments_are_written_as_dates() {
@@ -47,5 +47,47 @@ fn cedar_counts_the_same_milliseconds() {
         .unwrap();
         let ms = eval_expression(&request, &Entities::empty(), &since).unwrap();
         assert_eq!(ms, EvalResult::Long(micros.div_euclid(1_000)), "{text}");
+    }
+}
+
+#[test]
+fn a_policy_that_could_see_the_uses_is_known() {
+    for (condition, sees) in [
+        ("true", false),
+        (
+            "context.now < datetime(\"2027-01-01\") && context.class == \"uses\"",
+            false,
+        ),
+        (
+            "context.args.uses == \"5\" && context has args && context.args has uses",
+            false,
+        ),
+        ("[\"uses\"].contains(context.args[\"uses\"])", false),
+        ("context.args == {\"uses\": \"5\"}", false),
+        ("context.uses < 5", true),
+        ("context[\"\\u{75}ses\"] < 5", true),
+        ("context has uses", true),
+        (
+            "if context.class == \"x\" then true else !(1 + context.uses < 5)",
+            true,
+        ),
+        ("{\"a\": context}.a.uses < 5", true),
+        ("(if true then context else context).uses < 5", true),
+        ("[context].contains(context)", true),
+        ("context == context", true),
+        ("context has uses.x", true),
+        (
+            "context.args.to like \"*\" && [1, context.uses].contains(4)",
+            true,
+        ),
+        (
+            "decimal(\"1.0\").lessThan(context.args.a) || context.uses == 1",
+            true,
+        ),
+        ("resource has uses && context.class has uses", false),
+    ] {
+        let text = format!("permit (principal, action, resource) unless {{ {condition} }};");
+        let json = Policy::parse(None, text).unwrap().to_json().unwrap();
+        assert_eq!(sees_uses(&json), sees, "{condition}\n{json}");
     }
 }
