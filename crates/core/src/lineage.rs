@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lineage: whether an entry and everything it was derived from are as they were written.
 
-use crate::{AuthorityClass, Digest, RecordHash, RecordView, Salt, SessionId, content_commitment};
-use std::collections::HashSet;
+use crate::{
+    AuthorityClass, Digest, RecordHash, RecordView, Salt, SessionId, TenantName, content_commitment,
+};
+use std::collections::{HashMap, HashSet};
 
 /// Most ancestors that are walked for one entry.
 pub const ANCESTORS_MAX: usize = 65_536;
@@ -74,21 +76,34 @@ pub trait RecordSource {
     fn exposed(&self, session: SessionId, root: &Digest, len: u64) -> Option<&[Digest]>;
 }
 
-/// Records whose bytes and whole ancestry were already found intact, so that a further walk stops
-/// at them. The holder drops it when the bytes may have changed.
-#[derive(Debug, Clone, Default)]
-pub struct IntactMemo(HashSet<Digest>);
+/// Records of one tenant whose bytes and whole ancestry were already found intact, with the class
+/// each carries, so that a further walk stops at them. The holder drops it when the bytes may have
+/// changed.
+#[derive(Debug, Clone)]
+pub struct IntactMemo {
+    tenant: TenantName,
+    classes: HashMap<Digest, AuthorityClass>,
+}
 
 impl IntactMemo {
-    /// An empty memo: everything is walked and hashed.
+    /// An empty memo for a tenant: everything is walked and hashed.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(tenant: TenantName) -> Self {
+        Self {
+            tenant,
+            classes: HashMap::new(),
+        }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.classes.clear();
+    }
+
+    /// Whether a record is known to be intact.
+    #[must_use]
+    pub fn contains(&self, hash: &Digest) -> bool {
+        self.classes.contains_key(hash)
     }
 }
 
@@ -195,25 +210,34 @@ struct Walk<'a, 'm, H> {
 impl<'a, H: RecordHash> Walk<'a, '_, H> {
     /// Depth first with an own stack: a record is intact once all its parents are.
     fn run(&mut self, hash: Digest, view: RecordView<'a>) -> Result<(), Broken> {
-        if self.memo.0.contains(&hash) {
+        if view.tenant != self.memo.tenant.as_str().as_bytes() {
+            return Err(Broken::ForeignTenant);
+        }
+        if self.memo.contains(&hash) {
             return Ok(());
         }
         let mut stack = vec![self.enter(hash, view)?];
         while let Some(frame) = stack.last_mut() {
             let Some(parent) = frame.take_parent() else {
                 self.path.remove(&frame.hash);
-                self.memo.0.insert(frame.hash);
+                self.memo.classes.insert(frame.hash, frame.view.class);
                 stack.pop();
                 continue;
             };
             if self.path.contains(&parent) {
                 return Err(Broken::Cycle);
             }
-            let child = frame.view;
-            let view = self.parent_view(&child, &parent)?;
-            if !self.memo.0.contains(&parent) {
-                stack.push(self.enter(parent, view)?);
+            let claimed = frame.view.class;
+            if let Some(class) = self.memo.classes.get(&parent) {
+                claim_holds(claimed, *class)?;
+                continue;
             }
+            let view = checked_view(&parent, self.source, self.hasher)?;
+            if view.tenant != self.memo.tenant.as_str().as_bytes() {
+                return Err(Broken::ForeignTenant);
+            }
+            claim_holds(claimed, view.class)?;
+            stack.push(self.enter(parent, view)?);
         }
         Ok(())
     }
@@ -238,29 +262,15 @@ impl<'a, H: RecordHash> Walk<'a, '_, H> {
             next: 0,
         })
     }
+}
 
-    /// A parent's view. Hashing is left out for those in the memo; what a child may claim of its
-    /// parent is checked always.
-    fn parent_view(
-        &self,
-        child: &RecordView<'_>,
-        parent: &Digest,
-    ) -> Result<RecordView<'a>, Broken> {
-        let view = if self.memo.0.contains(parent) {
-            let bytes = self.source.record(parent).ok_or(Broken::ParentMissing)?;
-            RecordView::of(bytes).map_err(|_| Broken::RecordEdited)?
-        } else {
-            checked_view(parent, self.source, self.hasher)?
-        };
-        if view.tenant != child.tenant {
-            return Err(Broken::ForeignTenant);
-        }
-        let strongest = AuthorityClass::AgentDerived.meet(view.class);
-        if strongest.covers(child.class) {
-            Ok(view)
-        } else {
-            Err(Broken::ClassTooStrong)
-        }
+/// What is derived is at most class 3, and at most the class of its parent.
+fn claim_holds(claimed: AuthorityClass, parent: AuthorityClass) -> Result<(), Broken> {
+    let strongest = AuthorityClass::AgentDerived.meet(parent);
+    if strongest.covers(claimed) {
+        Ok(())
+    } else {
+        Err(Broken::ClassTooStrong)
     }
 }
 
