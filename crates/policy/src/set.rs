@@ -9,7 +9,7 @@ use crate::{
 use ancile_core::{
     AuthorityClass, Coverage, FieldName, Grant, MandateId, Micros, PrincipalName, ToolName,
 };
-use cedar_policy::{Authorizer, Decision, Entities, Request};
+use cedar_policy::{Authorizer, Decision, Entities, Request, RestrictedExpression};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The mandates of one tenant by agent and tool, each in the order they were granted.
@@ -302,37 +302,61 @@ fn is_fixed(mandate: &Mandate, name: &FieldName, arg: Option<&CheckedArg>) -> bo
 
 /// Evaluates the policies of those not missed yet, once for each combination of list elements.
 fn evaluate(candidates: &mut [Candidate<'_>], call: &CheckedCall<'_>, ctx: &CallContext<'_>) {
-    let authorizer = Authorizer::new();
+    let mut open: Vec<_> = candidates.iter_mut().filter(|c| c.miss.is_none()).collect();
+    if open.is_empty() {
+        return;
+    }
     let Some(combinations) = Combinations::new(call) else {
-        let open = candidates.iter_mut().filter(|c| c.miss.is_none());
-        open.for_each(|c| c.miss = Some(MissReason::TooManyCombinations));
+        for candidate in open {
+            candidate.miss = Some(MissReason::TooManyCombinations);
+        }
         return;
     };
+    let authorizer = Authorizer::new();
+    let now = cedar::moment(ctx.now);
     for args in combinations {
-        let mut requests: Vec<(u32, Result<Request, String>)> = Vec::with_capacity(1);
-        for candidate in candidates.iter_mut().filter(|c| c.miss.is_none()) {
-            let uses = candidate.uses_seen();
-            if !requests.iter().any(|(of, _)| *of == uses) {
-                let facts = Facts {
-                    args: &args,
-                    now: ctx.now,
-                    class: ctx.class,
-                    uses,
-                };
-                let scope = candidate.mandate.scope();
-                // INVARIANT: the requests of one combination differ in one number only, so that
-                // once one has passed the schema, the others do.
-                let passed = requests.iter().any(|(_, request)| request.is_ok());
-                let schema = (!passed).then(|| call.tool().schema());
-                requests.push((uses, cedar::request(scope, schema, &facts)));
-            }
-            if let Some((_, request)) = requests.iter().find(|(of, _)| *of == uses) {
-                candidate.judge(request, &authorizer);
-            }
+        let args = cedar::record(&args);
+        let mut requests = Requests {
+            shared: args.as_ref().and_then(|args| Ok((args, now.as_ref()?))),
+            call,
+            class: ctx.class,
+            made: BTreeMap::new(),
+        };
+        for candidate in &mut open {
+            let request = requests.of(candidate.mandate, candidate.uses_seen());
+            candidate.judge(request, &authorizer);
         }
-        if requests.is_empty() {
-            return;
-        }
+        open.retain(|candidate| candidate.miss.is_none());
+    }
+}
+
+/// The requests of one combination, one for each count of uses.
+struct Requests<'a> {
+    shared: Result<(&'a RestrictedExpression, &'a RestrictedExpression), &'a String>,
+    call: &'a CheckedCall<'a>,
+    class: AuthorityClass,
+    made: BTreeMap<u32, Result<Request, String>>,
+}
+
+impl Requests<'_> {
+    /// The request for a mandate of the call's agent and tool.
+    ///
+    /// INVARIANT: the requests of one combination differ in one number only, so that once one has
+    /// passed the schema, the others do.
+    fn of(&mut self, mandate: &Mandate, uses: u32) -> &Result<Request, String> {
+        let (shared, call, class) = (self.shared, self.call, self.class);
+        let passed = self.made.values().any(Result::is_ok);
+        self.made.entry(uses).or_insert_with(|| {
+            let (args, now) = shared.map_err(String::clone)?;
+            let facts = Facts {
+                args,
+                now,
+                class,
+                uses,
+            };
+            let schema = (!passed).then(|| call.tool().schema());
+            cedar::request(mandate.scope(), schema, &facts)
+        })
     }
 }
 
