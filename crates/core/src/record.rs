@@ -274,6 +274,12 @@ impl<'a> RecordView<'a> {
     pub fn class(&self) -> AuthorityClass {
         self.class
     }
+
+    /// The commitment to salt and content.
+    #[must_use]
+    pub fn commitment(&self) -> Digest {
+        Digest(*self.commitment)
+    }
 }
 
 /// The hash of an encoded record: SHA-256 over `0x00` and the encoding.
