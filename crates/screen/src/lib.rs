@@ -18,6 +18,6 @@ pub use domain::registrable_domain;
 pub use fingerprint::{Fingerprint, fingerprint};
 pub use ground::{FoundValue, GroundText, VALUES_MAX, values};
 pub use screen::{
-    FINDINGS_MAX, Finding, RuleId, RuleTableError, SCREEN_BYTES_MAX, ScreenInput, Screener,
-    Screening, Stage, StageSet, Verdict,
+    Effect, FINDINGS_MAX, Finding, Rule, RuleId, RuleTableError, SCREEN_BYTES_MAX, ScreenInput,
+    Screener, Screening, Stage, StageSet, Verdict,
 };

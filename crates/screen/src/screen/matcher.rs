@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The compiled rules, and running them over a text.
+
+use super::pattern::{Pattern, compile, key};
+use super::structure::Scan;
+use super::table::{Rule, RuleTableError, Table};
+use super::types::Stage;
+use crate::mapped::Mapped;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use core::ops::Range;
+use regex::bytes::Regex;
+use std::collections::BTreeMap;
+
+/// How far before a match a negation is looked for, in bytes.
+const NEGATION_BYTES: usize = 48;
+const NEGATION: &str = r"(?:\b(?:never|not|cannot|avoid|refuse to|rather than|instead of)|n(?:'|\xe2\x80\x99)t)(?:[^a-z0-9.!?;\n]+[a-z0-9'-]+){0,2}[^a-z0-9.!?;\n]+$";
+const NO_NEGATION: &str = r"\b(?:hesitate|forget|fail|worry|only|just)\b";
+
+/// A compiled rule.
+#[derive(Debug, Clone)]
+pub(crate) struct Compiled {
+    pub rule: Rule,
+    patterns: Vec<(Regex, Vec<usize>)>,
+}
+
+/// All rules, behind one search for the words without which their patterns cannot match.
+#[derive(Debug, Clone)]
+pub(crate) struct Matcher {
+    pub rules: Vec<Compiled>,
+    words: AhoCorasick,
+    /// For each word, the lists that have it.
+    lists_of: Vec<Vec<usize>>,
+    lists: usize,
+    negation: Regex,
+    no_negation: Regex,
+}
+
+/// The word lists that a text has a word of.
+pub(crate) struct Present(Vec<bool>);
+
+impl Matcher {
+    pub fn new(table: Table) -> Result<Self, RuleTableError> {
+        let names: BTreeMap<&str, usize> = table.lists.keys().copied().zip(0..).collect();
+        let mut lists_of: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (list, words) in table.lists.values().enumerate() {
+            for word in words {
+                lists_of.entry(key(word)).or_default().push(list);
+            }
+        }
+        let words = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(lists_of.keys())
+            .map_err(|source| RuleTableError::Words {
+                source: Box::new(source),
+            })?;
+        let index = |pattern: Pattern| {
+            let needs = pattern
+                .needs
+                .iter()
+                .filter_map(|list| names.get(list).copied());
+            (pattern.regex, needs.collect())
+        };
+        let mut rules = Vec::new();
+        for rule in &table.rules {
+            let patterns = compile(rule, &table)?.into_iter().map(index).collect();
+            let rule = rule.clone();
+            rules.push(Compiled { rule, patterns });
+        }
+        let fixed = |text| {
+            regex::bytes::RegexBuilder::new(text)
+                .unicode(false)
+                .build()
+                .map_err(|source| RuleTableError::Pattern {
+                    rule: "negation",
+                    source: Box::new(source),
+                })
+        };
+        Ok(Self {
+            rules,
+            words,
+            lists: names.len(),
+            lists_of: lists_of.into_values().collect(),
+            negation: fixed(NEGATION)?,
+            no_negation: fixed(NO_NEGATION)?,
+        })
+    }
+
+    /// Looks which word lists a folded text has words of.
+    pub fn present(&self, folded: &str) -> Present {
+        let mut seen = vec![false; self.lists];
+        for found in self.words.find_overlapping_iter(folded) {
+            let lists = self.lists_of.get(found.pattern().as_usize());
+            for list in lists.into_iter().flatten() {
+                if let Some(seen) = seen.get_mut(*list) {
+                    *seen = true;
+                }
+            }
+        }
+        Present(seen)
+    }
+
+    /// Runs the patterns of one stage, and reports each match by the place of its rule and where
+    /// it stands in the original. Reporting `false` moves on to the next rule.
+    pub fn run(
+        &self,
+        stage: Stage,
+        text: &Mapped<'_>,
+        present: &Present,
+        report: &mut dyn FnMut(usize, Range<usize>) -> bool,
+    ) {
+        let needed = |list: &usize| present.0.get(*list).copied().unwrap_or(false);
+        for (place, compiled) in self.rules.iter().enumerate() {
+            if compiled.rule.stage != stage {
+                continue;
+            }
+            for (regex, needs) in &compiled.patterns {
+                if !needs.iter().all(needed) {
+                    continue;
+                }
+                for found in regex.find_iter(text.text.as_bytes()) {
+                    let span = found.range();
+                    if self.holds(&compiled.rule, &text.text, &span)
+                        && !report(place, text.original(&span))
+                    {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a match passes what its rule asks beyond the pattern.
+    fn holds(&self, rule: &Rule, text: &str, span: &Range<usize>) -> bool {
+        let checked = rule.check.is_none_or(|check| {
+            text.get(span.clone())
+                .is_some_and(|matched| check.passes(matched))
+        });
+        checked && !(rule.unless_negated && self.negated(text, span.start))
+    }
+
+    fn negated(&self, text: &str, at: usize) -> bool {
+        let from = at.saturating_sub(NEGATION_BYTES);
+        let before = text.as_bytes().get(from..at).unwrap_or_default();
+        self.negation.is_match(before) && !self.no_negation.is_match(before)
+    }
+
+    /// The place of the rule behind a scan.
+    pub fn scanned_by(&self, scan: Scan) -> Option<usize> {
+        self.rules.iter().position(|c| c.rule.scan == Some(scan))
+    }
+}
