@@ -54,6 +54,9 @@ struct Scan {
 /// Sees each leaf that is there: index, body, hash.
 type Visit<'a> = &'a mut dyn FnMut(&mut Report, u64, &[u8], &NodeHash);
 
+/// Sees each tile that a step of a tiling gives.
+type Each<'a> = &'a mut dyn FnMut(&Tile<'_>) -> Result<(), Infallible>;
+
 impl Check<'_> {
     fn open_checkpoint(&mut self, key: &VerifierKey) -> Option<Checkpoint> {
         let text = self.read("checkpoint", |s| s.checkpoint())?;
@@ -259,7 +262,7 @@ impl Check<'_> {
                     MISSING
                 }
             };
-            self.tile(|each| tiling.push(hash, each), log, complete, &mut tiles);
+            self.tiles(|each| tiling.push(hash, each), log, complete, &mut tiles);
             if missing == MISSING_LEAVES_MAX {
                 self.report.add(Problem::LogAbandoned {
                     log: log.clone(),
@@ -269,7 +272,7 @@ impl Check<'_> {
             }
         }
         if missing < MISSING_LEAVES_MAX && extent >= expected {
-            self.tile(|each| tiling.finish(each), log, complete, &mut tiles);
+            self.tiles(|each| tiling.finish(each), log, complete, &mut tiles);
         }
         self.report.logs.push(LogCount {
             log: log.clone(),
@@ -285,9 +288,9 @@ impl Check<'_> {
     }
 
     /// Compares the tiles that a step of the tiling gives.
-    fn tile(
+    fn tiles(
         &mut self,
-        step: impl FnOnce(&mut dyn FnMut(&Tile<'_>) -> Result<(), Infallible>) -> Result<(), Infallible>,
+        step: impl FnOnce(Each<'_>) -> Result<(), Infallible>,
         log: &LogName,
         complete: bool,
         tiles: &mut u64,
