@@ -190,29 +190,38 @@ fn text(value: &str) -> RestrictedExpression {
     RestrictedExpression::new_string(value.to_owned())
 }
 
-/// Whether a policy or a part of one, in Cedar's JSON form, can see `context.uses`. Where in doubt
-/// it can: only `context.x` and `context has x` with another `x` certainly cannot.
-pub(crate) fn sees_uses(policy: &Value) -> bool {
-    match policy {
-        Value::Array(items) => items.iter().any(sees_uses),
-        Value::Object(fields) if is_context(fields) => true,
-        Value::Object(fields) => fields.iter().any(|(operator, operand)| {
-            let access = matches!(operator.as_str(), "." | "has");
-            let of_context = operand
-                .get("left")
-                .and_then(Value::as_object)
-                .is_some_and(is_context);
-            match operand.get("attr").and_then(Value::as_str) {
-                Some(attr) if access && of_context => attr == USES,
-                _ => sees_uses(operand),
-            }
-        }),
-        _ => false,
-    }
+/// Whether a policy can see `context.uses`. Where in doubt it can: it cannot only where `uses`
+/// stands nowhere, not even escaped, and `context` is never used as a whole.
+pub(crate) fn sees_uses(policy: &str) -> bool {
+    let whole = |rest: &str| !rest.starts_with(['.', '[']) && !rest.starts_with(" has ");
+    policy.contains(USES) || policy.contains('\\') || policy.split("context").skip(1).any(whole)
 }
 
-fn is_context(fields: &Map<String, Value>) -> bool {
-    fields.get("Var").and_then(Value::as_str) == Some("context")
+/// Where the first semicolon outside of texts and comments stands: the end of the first policy.
+pub(crate) fn at_semicolon(policies: &str) -> Option<usize> {
+    let mut within = Within::Code;
+    let mut before = '\n';
+    for (at, c) in policies.char_indices() {
+        within = match (within, c) {
+            (Within::Code, ';') => return Some(at),
+            (Within::Code, '"') => Within::Text,
+            (Within::Code, '/') if before == '/' => Within::Comment,
+            (Within::Comment, '\n' | '\r') | (Within::Text, '"') => Within::Code,
+            (Within::Text, '\\') => Within::Escape,
+            (Within::Escape, _) => Within::Text,
+            (same, _) => same,
+        };
+        before = c;
+    }
+    None
+}
+
+#[derive(Clone, Copy)]
+enum Within {
+    Code,
+    Text,
+    Escape,
+    Comment,
 }
 
 /// A moment as Cedar writes it, cut to milliseconds; `None` outside the years 0 to 9999.

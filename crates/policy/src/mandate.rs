@@ -9,10 +9,11 @@ use ancile_core::{
     ArgKind, AuthorityClass, CanonicalValue, Digest, FieldName, MandateId, ToolName,
 };
 use cedar_policy::{
-    ActionConstraint, Effect, Policy, PolicyId, PolicySet, PrincipalConstraint, ResourceConstraint,
-    ValidationMode, Validator,
+    ActionConstraint, Effect, Expression, Policy, PolicyId, PolicySet, PrincipalConstraint,
+    ResourceConstraint, ValidationMode, Validator,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr as _;
 
 #[cfg(test)]
 mod tests;
@@ -200,7 +201,7 @@ impl Mandate {
             .map_err(|fault| MandateError::Cedar { fault })?;
         let policies = policies(&draft, tool, &scope)?;
         Ok(Self {
-            sees_uses: sees_uses(&policies),
+            sees_uses: cedar::sees_uses(&draft.cedar),
             policies,
             fixed,
             manifest: manifest.digest(),
@@ -382,16 +383,14 @@ fn policies(
     }
 }
 
-/// Whether any policy can see the count of uses; one without a JSON form might.
-fn sees_uses(policies: &PolicySet) -> bool {
-    policies.policies().any(|policy| {
-        policy
-            .to_json()
-            .map_or(true, |json| cedar::sees_uses(&json))
+fn parse_policy(text: &str, id: PolicyId) -> Result<Policy, MandateError> {
+    within_cedar_limits(text)?;
+    Policy::parse(Some(id), text).map_err(|fault| MandateError::Cedar {
+        fault: report(&fault),
     })
 }
 
-fn parse_policy(text: &str, id: PolicyId) -> Result<Policy, MandateError> {
+fn within_cedar_limits(text: &str) -> Result<(), MandateError> {
     if text.len() > CEDAR_BYTES_MAX {
         return Err(MandateError::CedarTooLong { bytes: text.len() });
     }
@@ -399,9 +398,7 @@ fn parse_policy(text: &str, id: PolicyId) -> Result<Policy, MandateError> {
     if depth > CEDAR_DEPTH_MAX {
         return Err(MandateError::CedarTooDeep { depth });
     }
-    Policy::parse(Some(id), text).map_err(|fault| MandateError::Cedar {
-        fault: report(&fault),
-    })
+    Ok(())
 }
 
 /// How deep brackets nest at most, those in texts and comments included.
@@ -418,31 +415,19 @@ fn depth(text: &str) -> usize {
     deepest
 }
 
-/// The policy with the conditions of `permit (...) when { condition }` added. Conditions of one
-/// policy all have to hold, so that whatever the text is, it can only take away.
+/// The policy with a further condition before its semicolon. All conditions of one policy have to
+/// hold, so that it can only take away.
 fn narrowed(cedar: &str, condition: &str) -> Result<String, MandateError> {
-    let cedar_fault = |fault: &dyn std::error::Error| MandateError::Cedar {
-        fault: report(fault),
+    let fault = |fault: String| MandateError::Cedar { fault };
+    let text = match cedar::at_semicolon(cedar).and_then(|at| cedar.split_at_checked(at)) {
+        Some((policy, rest)) => format!("{policy}\nwhen {{\n  {condition}\n}}{rest}"),
+        None => return Err(fault("the policy does not end in `;`".to_owned())),
     };
-    let to_json = |text: &str| {
-        let policy = parse_policy(text, PolicyId::new("narrowed"))?;
-        policy.to_json().map_err(|fault| cedar_fault(&fault))
-    };
-    let further = format!("permit (principal, action, resource) when {{ {condition}\n}};");
-    let (mut base, mut added) = (to_json(cedar)?, to_json(&further)?);
-    let clauses = |json: &mut serde_json::Value| match json.get_mut("conditions") {
-        Some(serde_json::Value::Array(list)) => std::mem::take(list),
-        _ => Vec::new(),
-    };
-    let mut all = clauses(&mut base);
-    all.append(&mut clauses(&mut added));
-    if let Some(object) = base.as_object_mut() {
-        object.insert("conditions".to_owned(), serde_json::Value::Array(all));
+    within_cedar_limits(&text)?;
+    match Expression::from_str(condition) {
+        Ok(_one_expression) => Ok(text),
+        Err(refused) => Err(fault(report(&refused))),
     }
-    let policy = Policy::from_json(None, base).map_err(|fault| cedar_fault(&fault))?;
-    policy.to_cedar().ok_or_else(|| MandateError::Cedar {
-        fault: "the narrowed policy has no text form".to_owned(),
-    })
 }
 
 /// Longest Cedar text, in bytes.

@@ -96,7 +96,7 @@ fn url(text: &str) -> Option<Url> {
         None => (rest, "/"),
     };
     let (host, port) = host_and_port(authority)?;
-    if !is_host(host) || path.split('/').any(is_dot_segment) {
+    if !is_host(host) || has_dot_segment(path) {
         return None;
     }
     Some(Url {
@@ -125,10 +125,15 @@ fn host_and_port(authority: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Whether a segment is `.` or `..`, also where its dots or a slash are percent-encoded.
-fn is_dot_segment(segment: &str) -> bool {
-    let plain = segment.to_ascii_lowercase().replace("%2e", ".");
-    plain.contains("%2f") || plain.contains("%5c") || matches!(plain.as_str(), "." | "..")
+/// Whether a path has a `.` or `..` segment once its dots and slashes are decoded, as some servers
+/// do before they look for such segments.
+fn has_dot_segment(path: &str) -> bool {
+    path.to_ascii_lowercase()
+        .replace("%2e", ".")
+        .replace("%2f", "/")
+        .replace("%5c", "/")
+        .split('/')
+        .any(|segment| matches!(segment, "." | ".."))
 }
 
 /// A number, and a currency before or after it.

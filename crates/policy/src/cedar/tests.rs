@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use super::{datetime, sees_uses};
+use super::{at_semicolon, datetime, sees_uses};
 use ancile_core::Micros;
-use cedar_policy::{Context, Entities, EvalResult, Expression, Policy, Request, eval_expression};
+use cedar_policy::{Context, Entities, EvalResult, Expression, Request, eval_expression};
 
 #[test]
 fn moments_are_written_as_dates() {
@@ -52,42 +52,53 @@ fn cedar_counts_the_same_milliseconds() {
 
 #[test]
 fn a_policy_that_could_see_the_uses_is_known() {
-    for (condition, sees) in [
+    for (condition, could) in [
         ("true", false),
         (
-            "context.now < datetime(\"2027-01-01\") && context.class == \"uses\"",
+            "context.now < datetime(\"2027-01-01\") && context.class == \"x\"",
             false,
         ),
         (
-            "context.args.uses == \"5\" && context has args && context.args has uses",
+            "context has args && context.args has a && context[\"args\"].a == \"5\"",
             false,
         ),
-        ("[\"uses\"].contains(context.args[\"uses\"])", false),
-        ("context.args == {\"uses\": \"5\"}", false),
+        ("context.args == {\"a\": \"5\"}", false),
         ("context.uses < 5", true),
+        ("context . uses < 5", true),
         ("context[\"\\u{75}ses\"] < 5", true),
         ("context has uses", true),
         (
             "if context.class == \"x\" then true else !(1 + context.uses < 5)",
             true,
         ),
-        ("{\"a\": context}.a.uses < 5", true),
-        ("(if true then context else context).uses < 5", true),
+        ("{\"a\": context}.a[\"u\\x73es\"] < 5", true),
         ("[context].contains(context)", true),
         ("context == context", true),
-        ("context has uses.x", true),
-        (
-            "context.args.to like \"*\" && [1, context.uses].contains(4)",
-            true,
-        ),
-        (
-            "decimal(\"1.0\").lessThan(context.args.a) || context.uses == 1",
-            true,
-        ),
-        ("resource has uses && context.class has uses", false),
+        ("context\n== context", true),
+        ("context// .\n", true),
+        ("context hasn", true),
+        ("context.args.uses == \"5\"", true),
     ] {
         let text = format!("permit (principal, action, resource) unless {{ {condition} }};");
-        let json = Policy::parse(None, text).unwrap().to_json().unwrap();
-        assert_eq!(sees_uses(&json), sees, "{condition}\n{json}");
+        assert_eq!(sees_uses(&text), could, "{condition}");
+    }
+}
+
+#[test]
+fn the_end_of_a_policy_is_found() {
+    for (before, after) in [
+        ("permit (a)", ";"),
+        ("permit (a) when { x == \";\" }", "; // ;"),
+        ("permit (a) when { x == \"\\\";\\\\\" }", ";\n"),
+        ("permit (a) // ; \"\n when { x like \"//*\" }", "; \";\""),
+        ("permit (a) // it's \" open;\r ", ";"),
+        ("@id(\"/\") permit (a) / / \"//;\"", ";"),
+        ("", ";;"),
+    ] {
+        let text = format!("{before}{after}");
+        assert_eq!(at_semicolon(&text), Some(before.len()), "{text}");
+    }
+    for text in ["", "permit (a)", "// ;", "\";", "\"\\\";"] {
+        assert_eq!(at_semicolon(text), None, "{text}");
     }
 }

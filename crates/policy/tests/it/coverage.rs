@@ -326,6 +326,8 @@ fn a_url_is_what_it_points_at() {
         ("https://api.x.org/v1/%2e%2E/admin", unreadable("url")),
         ("https://api.x.org/v1/.%2e/admin", unreadable("url")),
         ("https://api.x.org/v1/..%2fadmin", unreadable("url")),
+        ("https://api.x.org/v1/a%2F%2e.%5Cadmin", unreadable("url")),
+        ("https://api.x.org/v1/a%2Fb..c/.d", None),
         ("https://api.x.org/v1/..", unreadable("url")),
         ("https://api.x.org:/v1/a", unreadable("url")),
         ("https:///v1/a", unreadable("url")),

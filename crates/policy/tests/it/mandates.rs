@@ -210,6 +210,46 @@ fn keeps_to_its_limits() {
     assert_eq!(full.iter().count(), MANDATES_MAX);
 }
 
+/// Cedar's parser, validator and evaluator recurse along chains that need no brackets.
+#[test]
+fn long_chains_neither_overflow_the_stack_nor_cover_by_mistake() {
+    let room = CEDAR_BYTES_MAX - 200;
+    let chain = |part: &str, end: &str| part.repeat(room / part.len()) + end;
+    for (when, holds) in [
+        (chain("1<2&&", "1<2"), true),
+        (chain("1<2&&", "2<1"), false),
+        (chain("2<1||", "1<2"), true),
+        (chain("if 2<1 then true else ", "1<2"), true),
+        (
+            chain("if 1<2 then ", "1<2") + &" else true".repeat(3),
+            false,
+        ),
+        (chain("1+", "1<2"), false),
+        (chain("!", "true"), false),
+        (chain("-", "1<2"), false),
+        (format!("context{}", chain(".args", " == 1")), false),
+        (format!("context has {}", chain("args.", "args")), false),
+        (format!("[{}].contains(2)", chain("1,", "1")), false),
+    ] {
+        if let Ok(mandate) = parse(draft("log_out", &when)) {
+            let answer = asker().ask(&set([mandate.clone()]), &call("log_out", &[]));
+            match answer.near_misses.as_slice() {
+                [] => assert!(holds, "{when:.40}"),
+                [(_, MissReason::Condition)] => assert!(!holds, "{when:.40}"),
+                [(_, MissReason::Evaluation { fault })] => {
+                    assert!(fault.contains("recursion limit"), "{when:.40}\n{fault}");
+                }
+                other => panic!("{when:.40}\n{other:?}"),
+            }
+            let twice = mandate.narrow("1 < 2", &manifest(), &Plain);
+            assert!(
+                twice.is_ok() || when.len() > CEDAR_BYTES_MAX / 2,
+                "{when:.40}"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_json_form_reads_back_as_itself() {
     let draft = MandateDraft {
@@ -294,6 +334,9 @@ fn no_text_given_to_narrow_widens() {
     let manifest = manifest();
     let wide = mandate(draft("send_email", "context.args.to.domain == \"x.org\""));
     for condition in [
+        "true // ;",
+        "true // \" }",
+        "context.args.to.local == \"};\" || true",
         "true } || true; //",
         "true }; permit (principal, action, resource) when { true",
         "true } when { true } unless { false",
@@ -312,6 +355,34 @@ fn no_text_given_to_narrow_widens() {
                 "{condition}"
             );
         }
+    }
+}
+
+#[test]
+fn narrowing_finds_the_end_of_whatever_policy() {
+    let manifest = manifest();
+    for when in [
+        "context.args.to.local != \";\"",
+        "context.args.to.local != \"\\\";\"",
+        "context.args.to.local != \"\\\\\" // ; \"\n",
+        "context.args.to.local like \"*\" // \"",
+    ] {
+        let mut draft = draft("send_email", &format!("{when}\n"));
+        draft.cedar.push_str(" // the end; \" }");
+        assert_eq!(miss(draft.clone(), &email(&["a@x.org"])), None, "{when}");
+        let narrow =
+            mandate(draft).narrow("context.args.to.domain == \"x.org\"", &manifest, &Plain);
+        let narrow = narrow
+            .unwrap()
+            .narrow("1 < 2 // \"", &manifest, &Plain)
+            .unwrap();
+        assert_eq!(
+            miss(narrow.draft().clone(), &email(&["a@x.org"])),
+            None,
+            "{when}"
+        );
+        let other = miss(narrow.draft().clone(), &email(&["a@y.org"]));
+        assert_eq!(other, Some(MissReason::Condition), "{when}");
     }
 }
 

@@ -100,7 +100,7 @@ fn numbered(drafts: Vec<MandateDraft>) -> Vec<Mandate> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn adding_mandates_never_removes_coverage(
