@@ -236,7 +236,7 @@ impl SignerKey {
     #[must_use]
     pub fn to_secret_text(&self) -> Zeroizing<String> {
         let bytes = Zeroizing::new(with_algorithm(self.key.as_bytes()));
-        let secret = Zeroizing::new(STANDARD.encode(*bytes));
+        let secret = Zeroizing::new(STANDARD.encode(bytes.as_slice()));
         let public = self.public.to_string();
         // The public text without its key is the `name+hash+` that both forms share.
         let shared = public.len().saturating_sub(secret.len());
@@ -335,8 +335,8 @@ fn parse_key(text: &str) -> Result<KeyParts<'_>, KeyError> {
     if *algorithm != ALGORITHM_ED25519 {
         return Err(KeyError::Algorithm { found: *algorithm });
     }
-    let key: [u8; KEY_BYTES] = key.try_into().map_err(|_| KeyError::Encoding)?;
-    Ok((name, id, Zeroizing::new(key)))
+    let key: &[u8; KEY_BYTES] = key.try_into().map_err(|_| KeyError::Encoding)?;
+    Ok((name, id, Zeroizing::new(*key)))
 }
 
 /// Reads eight lower-case hexadecimal digits.

@@ -21,6 +21,8 @@ pub struct Store {
     pub kept: TilesKept,
     pub checkpoint: Option<String>,
     pub witness: Option<String>,
+    /// A tenant that the list of tenants names once more.
+    pub listed_again: Option<String>,
     /// Reading this leaf fails.
     pub unreadable: Option<(LogName, u64)>,
 }
@@ -47,6 +49,7 @@ impl Store {
             kept: TilesKept::All,
             checkpoint: None,
             witness: None,
+            listed_again: None,
             unreadable: None,
         };
         store.sign();
@@ -168,7 +171,8 @@ impl LogSource for Store {
             LogName::Heads => None,
             LogName::Tenant(name) => Some(name.clone()),
         };
-        Ok(self.leaves.keys().rev().filter_map(name).collect())
+        let names = self.leaves.keys().rev().filter_map(name);
+        Ok(names.chain(self.listed_again.clone()).collect())
     }
 
     fn head(&self, tenant: &str) -> Result<Option<TenantHead>, SourceError> {

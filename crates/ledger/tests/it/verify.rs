@@ -489,6 +489,17 @@ fn tenant_names_that_cannot_be_are_named() {
 }
 
 #[test]
+fn a_tenant_listed_twice_is_caught() {
+    let found = problems(|s| s.listed_again = Some("b".to_owned()));
+    let count = Problem::TenantCount {
+        expected: 3,
+        found: 4,
+    };
+    let twice = Problem::Tenants(HeadError::Unordered { at: 2 });
+    assert_eq!(found, [count, twice]);
+}
+
+#[test]
 fn problems_are_listed_to_a_limit_and_all_counted() {
     for over in [-1i64, 0, 1] {
         let bad = (PROBLEMS_MAX as i64 + over) as u64;
@@ -588,6 +599,19 @@ proptest! {
         let report = verify(&store, &public_key());
         prop_assert!(!report.ok());
     }
+}
+
+/// All formats end in this text, so that it changes when any of them does. It was computed
+/// independently, from `docs/formats/ledger.md`.
+#[test]
+fn formats_have_not_changed() {
+    let expected = "example.com/log\n\
+                    5\n\
+                    QfuzmZYGFY+yhHzoy/TXQCV2VgnCV9Q0AK1PxnqtxAY=\n\
+                    \n\
+                    \u{2014} example.com/log m+XTxjFZeeTrvJLS09W/IFmIYu9b8eV1mdYTi8UMk0oCn7656h1m\
+                    cO4gM6HhWF5aMMDudaLMuGgyBz0xdP8Gq4iX2gw=\n";
+    assert_eq!(key_text(&Store::sample()), expected);
 }
 
 #[test]
