@@ -197,13 +197,32 @@ pub(crate) fn sees_uses(policy: &str) -> bool {
     policy.contains(USES) || policy.contains('\\') || policy.split("context").skip(1).any(whole)
 }
 
-/// Where the first semicolon outside of texts and comments stands: the end of the first policy.
+/// Where the first semicolon of the code stands: the end of the first policy.
 pub(crate) fn at_semicolon(policies: &str) -> Option<usize> {
+    code(policies).find(|(_, c)| *c == ';').map(|(at, _)| at)
+}
+
+/// How deep the brackets of the code nest, in levels.
+pub(crate) fn depth(policies: &str) -> usize {
+    let (mut now, mut deepest) = (0usize, 0usize);
+    for (_, c) in code(policies) {
+        match c {
+            '(' | '[' | '{' => now = now.saturating_add(1),
+            ')' | ']' | '}' => now = now.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(now);
+    }
+    deepest
+}
+
+/// The characters outside of texts and comments, with their places.
+fn code(policies: &str) -> impl Iterator<Item = (usize, char)> {
     let mut within = Within::Code;
     let mut before = '\n';
-    for (at, c) in policies.char_indices() {
-        within = match (within, c) {
-            (Within::Code, ';') => return Some(at),
+    policies.char_indices().filter(move |(_, c)| {
+        let was = within;
+        within = match (was, *c) {
             (Within::Code, '"') => Within::Text,
             (Within::Code, '/') if before == '/' => Within::Comment,
             (Within::Comment, '\n' | '\r') | (Within::Text, '"') => Within::Code,
@@ -211,9 +230,9 @@ pub(crate) fn at_semicolon(policies: &str) -> Option<usize> {
             (Within::Escape, _) => Within::Text,
             (same, _) => same,
         };
-        before = c;
-    }
-    None
+        before = *c;
+        matches!(was, Within::Code)
+    })
 }
 
 #[derive(Clone, Copy)]

@@ -394,25 +394,11 @@ fn within_cedar_limits(text: &str) -> Result<(), MandateError> {
     if text.len() > CEDAR_BYTES_MAX {
         return Err(MandateError::CedarTooLong { bytes: text.len() });
     }
-    let depth = depth(text);
+    let depth = cedar::depth(text);
     if depth > CEDAR_DEPTH_MAX {
         return Err(MandateError::CedarTooDeep { depth });
     }
     Ok(())
-}
-
-/// How deep brackets nest at most, those in texts and comments included.
-fn depth(text: &str) -> usize {
-    let (mut now, mut deepest) = (0usize, 0usize);
-    for byte in text.bytes() {
-        match byte {
-            b'(' | b'[' | b'{' => now = now.saturating_add(1),
-            b')' | b']' | b'}' => now = now.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(now);
-    }
-    deepest
 }
 
 /// The policy with a further condition before its semicolon. All conditions of one policy have to

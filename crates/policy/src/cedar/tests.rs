@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use super::{at_semicolon, datetime, sees_uses};
+use super::{at_semicolon, datetime, depth, sees_uses};
 use ancile_core::Micros;
 use cedar_policy::{Context, Entities, EvalResult, Expression, Request, eval_expression};
 
@@ -100,5 +100,19 @@ fn the_end_of_a_policy_is_found() {
     }
     for text in ["", "permit (a)", "// ;", "\";", "\"\\\";"] {
         assert_eq!(at_semicolon(text), None, "{text}");
+    }
+}
+
+#[test]
+fn only_brackets_of_the_code_nest() {
+    for (text, levels) in [
+        ("", 0),
+        ("permit (a) when { [1] };", 2),
+        ("((\")))\" (", 3),
+        ("(( // )))\n (", 3),
+        ("(\"((((\\\"(\" // ((((\n)", 1),
+        (")))(", 1),
+    ] {
+        assert_eq!(depth(text), levels, "{text}");
     }
 }

@@ -190,6 +190,15 @@ fn keeps_to_its_limits() {
             &[&"x".repeat(n)],
         ))
     };
+    let hidden =
+        "(\")\" == \"]\" || ".repeat(CEDAR_DEPTH_MAX) + "1 < 2" + &")".repeat(CEDAR_DEPTH_MAX);
+    let refusal = parse(draft("send_email", &hidden)).unwrap_err();
+    assert_eq!(
+        refusal,
+        MandateError::CedarTooDeep {
+            depth: CEDAR_DEPTH_MAX + 1
+        }
+    );
     for (at, fits) in [(-1, true), (0, true), (1, false)] {
         let n = |limit: usize| limit.checked_add_signed(at).unwrap();
         assert_eq!(padded(n(CEDAR_BYTES_MAX)).is_ok(), fits);

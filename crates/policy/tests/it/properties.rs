@@ -100,7 +100,7 @@ fn numbered(drafts: Vec<MandateDraft>) -> Vec<Mandate> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn adding_mandates_never_removes_coverage(
@@ -166,7 +166,7 @@ fn the_cases_of_the_properties_do_cover() {
     use proptest::strategy::ValueTree as _;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut covered = 0;
-    for _ in 0..200 {
+    for _ in 0..100 {
         let case = (a_draft(), an_asker(), a_call())
             .new_tree(&mut runner)
             .unwrap();
@@ -175,5 +175,5 @@ fn the_cases_of_the_properties_do_cover() {
             covered += grants(&who, &[mandate], &call).len();
         }
     }
-    assert!(covered >= 3, "{covered} of 200 cases are covered");
+    assert!(covered >= 3, "{covered} of 100 cases are covered");
 }
