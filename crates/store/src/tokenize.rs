@@ -130,12 +130,10 @@ fn words(run: &str, visit: &mut dyn FnMut(&str)) {
     let mut chain = Chain::default();
     for (at, word) in run.unicode_word_indices() {
         let is_number = !word.chars().any(char::is_alphabetic);
-        let cuts = |c: char| {
-            if is_number {
-                c == '_'
-            } else {
-                CUTS.contains(&c)
-            }
+        // A compatibility form may put a space under a mark, and in one word with it.
+        let cuts = |c: char| match is_number {
+            true => c == '_' || c.is_whitespace(),
+            false => CUTS.contains(&c) || c.is_whitespace(),
         };
         let mut start = at;
         for piece in word.split_inclusive(cuts) {
