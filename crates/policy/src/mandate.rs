@@ -110,7 +110,7 @@ pub enum MandateError {
         bytes: usize,
     },
     /// A fixed value is none of its kind.
-    #[error("`{}` has no form as {kind} for argument `{arg}`; write it in full", value.escape_debug())]
+    #[error("`{}` is no {kind}, as argument `{arg}` is; write it in full", value.escape_debug())]
     FixedForm {
         /// The argument.
         arg: FieldName,

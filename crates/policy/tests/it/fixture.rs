@@ -107,7 +107,8 @@ pub fn email(to: &[&str]) -> ProposedCall {
 /// A mandate of user `ann` for agent `a1` with these `when` conditions.
 pub fn draft(tool: &str, when: &str) -> MandateDraft {
     let scope = format!(
-        r#"permit (principal == Agent::"a1", action == Action::"call_tool", resource == Tool::"{tool}")"#
+        "permit (principal == Agent::\"a1\", action == Action::\"call_tool\", \
+         resource == Tool::\"{tool}\")"
     );
     MandateDraft {
         id: id(1),

@@ -29,11 +29,14 @@ fn the_text_is_the_policy() {
     let draft = granted(&flags).unwrap();
     assert_eq!(
         draft.cedar,
-        r#"permit (principal == Agent::"a1", action == Action::"call_tool", resource == Tool::"send_email")
-when {
-  (if context.args has "cc" then context.args["cc"].domain like "*.example.com" else true) &&
-  context.args["to"].local like "team-*" && context.args["to"].domain == "example.com"
-};"#
+        concat!(
+            "permit (principal == Agent::\"a1\", action == Action::\"call_tool\", ",
+            "resource == Tool::\"send_email\")\nwhen {\n",
+            "  (if context.args has \"cc\" ",
+            "then context.args[\"cc\"].domain like \"*.example.com\" else true) &&\n",
+            "  context.args[\"to\"].local like \"team-*\" && ",
+            "context.args[\"to\"].domain == \"example.com\"\n};",
+        )
     );
     assert_eq!(
         (draft.uses_max, draft.weakest),

@@ -20,8 +20,8 @@ fn refusal(draft: MandateDraft) -> MandateError {
     parse(draft).unwrap_err()
 }
 
-const SCOPE: &str =
-    r#"principal == Agent::"a1", action == Action::"call_tool", resource == Tool::"send_email""#;
+const SCOPE: &str = "principal == Agent::\"a1\", action == Action::\"call_tool\", \
+                     resource == Tool::\"send_email\"";
 
 #[test]
 fn only_one_permit_for_exactly_its_agent_and_tool_is_taken() {
@@ -32,21 +32,25 @@ fn only_one_permit_for_exactly_its_agent_and_tool_is_taken() {
         )))
         .is_ok()
     );
-    for scope in [
-        "principal, action, resource",
-        r#"principal == Agent::"a1", action == Action::"call_tool", resource"#,
-        r#"principal, action == Action::"call_tool", resource == Tool::"send_email""#,
-        r#"principal == Agent::"a1", action, resource == Tool::"send_email""#,
-        r#"principal == Agent::"a2", action == Action::"call_tool", resource == Tool::"send_email""#,
-        r#"principal == Agent::"a1", action == Action::"call_tool", resource == Tool::"pay""#,
-        r#"principal == Tool::"a1", action == Action::"call_tool", resource == Tool::"send_email""#,
-        r#"principal in Agent::"a1", action == Action::"call_tool", resource == Tool::"send_email""#,
-        r#"principal is Agent, action == Action::"call_tool", resource == Tool::"send_email""#,
-        r#"principal == Agent::"a1", action in [Action::"call_tool"], resource == Tool::"send_email""#,
-        r#"principal == Agent::"a1", action == Action::"other", resource == Tool::"send_email""#,
-        r#"principal == Agent::"a1", action == Action::"call_tool", resource in Tool::"send_email""#,
-        r#"principal == N::Agent::"a1", action == Action::"call_tool", resource == Tool::"send_email""#,
+    let agent = r#"principal == Agent::"a1""#;
+    let action = r#"action == Action::"call_tool""#;
+    let tool = r#"resource == Tool::"send_email""#;
+    for (agent, action, tool) in [
+        ("principal", "action", "resource"),
+        (agent, action, "resource"),
+        ("principal", action, tool),
+        (agent, "action", tool),
+        (r#"principal == Agent::"a2""#, action, tool),
+        (agent, action, r#"resource == Tool::"pay""#),
+        (r#"principal == Tool::"a1""#, action, tool),
+        (r#"principal in Agent::"a1""#, action, tool),
+        ("principal is Agent", action, tool),
+        (agent, r#"action in [Action::"call_tool"]"#, tool),
+        (agent, r#"action == Action::"other""#, tool),
+        (agent, action, r#"resource in Tool::"send_email""#),
+        (r#"principal == N::Agent::"a1""#, action, tool),
     ] {
+        let scope = format!("{agent}, {action}, {tool}");
         let refusal = refusal(with_cedar(&format!("permit ({scope});")));
         assert!(
             matches!(refusal, MandateError::Scope { .. }),
@@ -68,12 +72,14 @@ fn forbids_templates_and_several_policies_are_refused() {
         "permit".to_owned(),
         format!("permit ({SCOPE}); permit ({SCOPE});"),
         format!("permit ({SCOPE}); permit (principal, action, resource);"),
-        r#"permit (principal == ?principal, action == Action::"call_tool", resource == Tool::"send_email");"#
-            .to_owned(),
+        format!("permit ({});", SCOPE.replace("Agent::\"a1\"", "?principal")),
         format!("permit ({SCOPE}) when {{ true }}"),
     ] {
         let refusal = refused(&cedar);
-        assert!(matches!(refusal, MandateError::Cedar { .. }), "{cedar}\n{refusal}");
+        assert!(
+            matches!(refusal, MandateError::Cedar { .. }),
+            "{cedar}\n{refusal}"
+        );
     }
 }
 

@@ -144,7 +144,8 @@ proptest! {
         if let Ok(mandate) = parse(base) {
             let of = |to: &[&str]| call("send_email", &[("to", list(to))]);
             let all = [&to[..], &more[..]].concat();
-            let covered = |to: &[&str]| !grants(&who, std::slice::from_ref(&mandate), &of(to)).is_empty();
+            let mandates = [mandate];
+            let covered = |to: &[&str]| !grants(&who, &mandates, &of(to)).is_empty();
             prop_assert!(!covered(&all) || (covered(&to) && covered(&more)));
         }
     }
