@@ -1,5 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Entries, records and logs in SQLite; the only user of a database.
+//!
+//! The store is an operation log with views: every change is a leaf of a tenant's Merkle log, the
+//! erasable content of a leaf lies beside it, and what is not a leaf can be recomputed. Its owner
+//! keeps all state in memory and rebuilds it from the leaves when it opens the store.
+//!
+//! A group of leaves is committed, witnessed, and only then answered. The tables, and what is lost
+//! if the process dies at each step, are in `docs/formats/store.md`.
 
 pub mod bm25;
+mod damage;
+mod fault;
+mod load;
+mod lock;
+mod open;
+mod rows;
+mod schema;
+mod store;
 pub mod tokenize;
+
+pub use damage::{Content, Damage, DamageKind, ReplayLeaf, ReplayRefusal};
+pub use fault::{
+    CommitError, DatabaseFault, OpenError, ProveError, ReadError, SqlError, WriteError,
+};
+pub use load::DAMAGE_LISTED_MAX;
+pub use lock::{LOCK_FILE, LockHolder};
+pub use open::NewEpoch;
+pub use schema::{APPLICATION_ID, DATABASE_FILE, FORMAT_VERSION};
+pub use store::{
+    Appended, CommitReceipt, OpenReport, Savepoint, Store, StoreConfig, StoredContent, StoredLeaf,
+};
+
+/// Longest leaf body in bytes.
+pub const BODY_BYTES_MAX: usize = ancile_ledger::LEAF_BYTES_MAX;
+
+/// Longest content in bytes: 1 MiB.
+pub const CONTENT_BYTES_MAX: usize = 1_048_576;

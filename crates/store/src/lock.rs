@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The exclusive lock on a data directory.
+
+use crate::fault::OpenError;
+use core::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// File name of the lock in the data directory.
+pub const LOCK_FILE: &str = "lock";
+
+/// Who holds a store, as far as its lock file says: the file is for people and for finding the
+/// server; what counts is the lock.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct LockHolder {
+    /// The process id.
+    pub pid: Option<u32>,
+    /// The address at which the process serves.
+    pub address: Option<String>,
+}
+
+impl LockHolder {
+    fn parse(text: &str) -> Self {
+        let value = |key| text.lines().find_map(|line| line.strip_prefix(key));
+        Self {
+            pid: value("pid ").and_then(|v| v.parse().ok()),
+            address: value("address ").map(str::to_owned),
+        }
+    }
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pid {
+            Some(pid) => write!(f, "process {pid}")?,
+            None => f.write_str("another process")?,
+        }
+        match &self.address {
+            Some(address) => write!(f, " at `{}`", address.escape_debug()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The held lock; it ends with this value or the process.
+#[derive(Debug)]
+pub(crate) struct DirectoryLock {
+    file: File,
+    path: PathBuf,
+}
+
+impl DirectoryLock {
+    pub(crate) fn take(directory: &Path) -> Result<Self, OpenError> {
+        let path = directory.join(LOCK_FILE);
+        let failed = |step| {
+            let path = path.clone();
+            move |source| OpenError::io(&path, step, source)
+        };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed("opening the lock"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let text = read_text(&mut file).map_err(failed("reading the lock"))?;
+                let holder = Box::new(LockHolder::parse(&text));
+                return Err(OpenError::Locked { path, holder });
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(OpenError::io(&path, "taking the lock", source));
+            }
+        }
+        let mut lock = Self {
+            file,
+            path: path.clone(),
+        };
+        lock.describe(None).map_err(failed("writing the lock"))?;
+        Ok(lock)
+    }
+
+    /// Writes who holds the lock.
+    pub(crate) fn describe(&mut self, address: Option<&str>) -> io::Result<()> {
+        let mut text = format!("pid {}\n", std::process::id());
+        if let Some(address) = address {
+            text.push_str(&format!("address {address}\n"));
+        }
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(text.as_bytes())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn read_text(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(LOCK_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Bytes of a lock file that are read.
+const LOCK_BYTES_MAX: u64 = 4096;
