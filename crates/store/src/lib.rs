@@ -8,17 +8,21 @@
 //! A group of leaves is committed, witnessed, and only then answered. The tables, and what is lost
 //! if the process dies at each step, are in `docs/formats/store.md`.
 
+mod audit;
 pub mod bm25;
 mod damage;
 mod fault;
 mod load;
 mod lock;
 mod open;
+mod prove;
 mod rows;
 mod schema;
+mod source;
 mod store;
 pub mod tokenize;
 
+pub use audit::{Audit, AuditProblem, AuditReport, ControlCommitment, audit};
 pub use damage::{Content, Damage, DamageKind, ReplayLeaf, ReplayRefusal};
 pub use fault::{
     CommitError, DatabaseFault, OpenError, ProveError, ReadError, SqlError, WriteError,
@@ -26,7 +30,9 @@ pub use fault::{
 pub use load::DAMAGE_LISTED_MAX;
 pub use lock::{LOCK_FILE, LockHolder};
 pub use open::NewEpoch;
+pub use prove::{InclusionError, InclusionProof};
 pub use schema::{APPLICATION_ID, DATABASE_FILE, FORMAT_VERSION};
+pub use source::{ExportFault, export};
 pub use store::{
     Appended, CommitReceipt, OpenReport, Savepoint, Store, StoreConfig, StoredContent, StoredLeaf,
 };

@@ -79,19 +79,15 @@ pub(crate) fn open_writable(path: &Path) -> Result<Connection, OpenError> {
     Ok(conn)
 }
 
-/// Opens the database of a store for reading only. A file without a write-ahead log beside it is
+/// Opens the database of a store for reading only. One without a write-ahead log beside it is
 /// opened as immutable, so that nothing is written next to it.
-pub(crate) fn open_read_only(path: &Path) -> Result<Connection, OpenError> {
+pub(crate) fn open_read_only(path: &Path, immutable: bool) -> Result<Connection, OpenError> {
     check_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     let fault = |step| move |e| OpenError::database(path, DatabaseFault::of(step, e));
-    let mode = if has_wal(path) {
-        "mode=ro"
-    } else {
-        "immutable=1"
-    };
+    let mode = if immutable { "immutable=1" } else { "mode=ro" };
     let uri = format!("file:{}?{mode}", percent_encode(path));
     let conn = Connection::open_with_flags(uri, flags).map_err(fault("opening the database"))?;
     harden(&conn).map_err(fault("configuring the connection"))?;
