@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bodies: read under a limit, and parsed with a clear problem for each way to be wrong.
+
+use crate::limits::{LINGER_BYTES_MAX, LINGER_SECONDS, Limits};
+use crate::problem::Problem;
+use crate::wire::spelled::Object;
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::error::Category;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Reads a body of at most `limits.body_bytes` within `limits.body`. One that says or shows to be
+/// longer is refused at once and not read to its end.
+pub(crate) async fn read(body: Body, limits: &Limits) -> Result<Vec<u8>, Problem> {
+    let too_slow = |_| {
+        let seconds = limits.body.as_secs();
+        let detail = format!("the body did not arrive within {seconds} seconds; send it faster");
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail).closing()
+    };
+    timeout(limits.body, read_all(body, limits.body_bytes))
+        .await
+        .map_err(too_slow)?
+}
+
+async fn read_all(mut body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
+    if usize::try_from(body.size_hint().lower()).map_or(true, |announced| announced > limit) {
+        return Err(too_long(body, limit));
+    }
+    let mut out = Vec::new();
+    while let Some(chunk) = next(&mut body).await? {
+        if out.len().saturating_add(chunk.len()) > limit {
+            return Err(too_long(body, limit));
+        }
+        out.extend_from_slice(&chunk);
+    }
+    Ok(out)
+}
+
+/// The next chunk; `None` at the end. Trailers are skipped.
+async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
+    let cut = |fault: axum::Error| {
+        let mut problem = Problem::malformed("body_cut", "the body ended early; send it again");
+        problem.inside = fault.to_string();
+        problem.closing()
+    };
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
+        if let Ok(data) = frame.map_err(cut)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses a body, and goes on reading a bounded part of it beside the answer: a connection that
+/// is closed with bytes unread is reset, and the client may never see why.
+fn too_long(mut body: Body, limit: usize) -> Problem {
+    tokio::spawn(timeout(Duration::from_secs(LINGER_SECONDS), async move {
+        let mut left = LINGER_BYTES_MAX;
+        while let Ok(Some(chunk)) = next(&mut body).await {
+            left = left.saturating_sub(chunk.len());
+            if left == 0 {
+                break;
+            }
+        }
+    }));
+    let detail = format!("the body is longer than {limit} bytes; split it into several requests");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail).closing()
+}
+
+/// Checks that bytes are UTF-8.
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, Problem> {
+    std::str::from_utf8(bytes).map_err(|fault| {
+        let at = fault.valid_up_to();
+        let detail = format!("the body is not UTF-8 from byte {at} on; encode it as UTF-8");
+        Problem::malformed("not_utf8", detail)
+    })
+}
+
+/// Parses JSON strictly: one object, no unknown and no repeated field.
+pub(crate) fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
+    let Object(value) = serde_json::from_str(text).map_err(|fault| diagnose(&fault, text))?;
+    Ok(value)
+}
+
+/// Names what is wrong with a JSON text.
+fn diagnose(fault: &serde_json::Error, text: &str) -> Problem {
+    let said = fault.to_string();
+    if has_lone_surrogate(text) {
+        let detail = "a \\u escape is half of a surrogate pair; escape both halves or none";
+        return Problem::malformed("lone_surrogate", detail);
+    }
+    let (code, step) = match fault.classify() {
+        Category::Eof => ("json_truncated", "send the whole text"),
+        Category::Syntax | Category::Io => ("json_malformed", "send one JSON value (RFC 8259)"),
+        Category::Data => return misfit(&said),
+    };
+    Problem::malformed(code, format!("{said}; {step}"))
+}
+
+/// Tells the ways apart in which JSON does not fit, by how serde begins its message.
+fn misfit(said: &str) -> Problem {
+    let kinds = [
+        ("unknown field", "unknown_field", "; leave it out"),
+        ("missing field", "missing_field", "; add it"),
+        ("duplicate field", "duplicate_field", ""),
+        ("arguments ", "arguments_refused", ""),
+    ];
+    let known = kinds
+        .into_iter()
+        .find(|(start, _, _)| said.starts_with(start));
+    let (_, code, step) = known.unwrap_or(("", "invalid_field", ""));
+    Problem::malformed(code, format!("{said}{step}"))
+}
+
+/// Whether a text of JSON holds a `\u` escape of a surrogate that is not one of a pair.
+fn has_lone_surrogate(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('\\') {
+        let Some(digits) = after.strip_prefix('u') else {
+            let mut chars = after.chars();
+            chars.next();
+            rest = chars.as_str();
+            continue;
+        };
+        match surrogate(digits) {
+            Some((High, tail)) => match tail.strip_prefix("\\u").and_then(surrogate) {
+                Some((Low, tail)) => rest = tail,
+                _ => return true,
+            },
+            Some((Low, _)) => return true,
+            None => rest = digits,
+        }
+    }
+    false
+}
+
+/// Which half of a pair an escape stands for.
+enum Half {
+    High,
+    Low,
+}
+use Half::{High, Low};
+
+/// Reads four hexadecimal digits as half a surrogate pair; also gives what follows them.
+fn surrogate(digits: &str) -> Option<(Half, &str)> {
+    let (four, tail) = digits.split_at_checked(4)?;
+    match u16::from_str_radix(four, 16).ok()? {
+        0xd800..=0xdbff => Some((High, tail)),
+        0xdc00..=0xdfff => Some((Low, tail)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

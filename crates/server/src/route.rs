@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The one list of routes, and the way of a request through it.
+
+use crate::ask::{Ask, Parts, Reply};
+use crate::body;
+use crate::limits::Limits;
+use crate::problem::Problem;
+use crate::routes::{entries, keys, mandates, review, sessions, sources};
+use ancile_engine::Engine;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawPathParams, Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use axum::routing::{MethodFilter, on};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+/// The header that carries a session token.
+const SESSION: &str = "ancile-session";
+/// The header that carries the request id of an answer.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// A method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    /// GET, and with it HEAD.
+    Get,
+    /// POST.
+    Post,
+    /// PUT.
+    Put,
+}
+
+/// Who may ask; what the caller's role may do is the engine's to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anyone.
+    Open,
+    /// The holder of a key.
+    Key,
+    /// The holder of a key and of the token of the session in the path.
+    Session,
+}
+
+/// One route.
+pub struct Route {
+    /// Its method.
+    pub verb: Verb,
+    /// Its path, as axum writes it: a variable part stands in braces.
+    pub path: &'static str,
+    /// Who may ask.
+    pub access: Access,
+    does: Does,
+}
+
+/// What a route does.
+#[derive(Clone, Copy)]
+enum Does {
+    /// Answers anyone.
+    Open(fn(&Engine) -> Result<Reply, Problem>),
+    /// Answers a caller.
+    Keyed(fn(&Ask<'_>) -> Result<Reply, Problem>),
+}
+
+type Keyed = fn(&Ask<'_>) -> Result<Reply, Problem>;
+
+const fn get(path: &'static str, does: Keyed) -> Route {
+    Route {
+        verb: Verb::Get,
+        path,
+        access: Access::Key,
+        does: Does::Keyed(does),
+    }
+}
+
+const fn put(path: &'static str, does: Keyed) -> Route {
+    Route {
+        verb: Verb::Put,
+        path,
+        access: Access::Key,
+        does: Does::Keyed(does),
+    }
+}
+
+const fn post(path: &'static str, does: Keyed) -> Route {
+    Route {
+        verb: Verb::Post,
+        path,
+        access: Access::Key,
+        does: Does::Keyed(does),
+    }
+}
+
+const fn in_session(path: &'static str, does: Keyed) -> Route {
+    Route {
+        verb: Verb::Post,
+        path,
+        access: Access::Session,
+        does: Does::Keyed(does),
+    }
+}
+
+const fn open(path: &'static str, does: fn(&Engine) -> Result<Reply, Problem>) -> Route {
+    Route {
+        verb: Verb::Get,
+        path,
+        access: Access::Open,
+        does: Does::Open(does),
+    }
+}
+
+/// Every route there is.
+pub const ROUTES: &[Route] = &[
+    open("/healthz", keys::health),
+    post("/v1/sessions", sessions::open),
+    get("/v1/sessions/{id}", sessions::show),
+    in_session("/v1/sessions/{id}/step", sessions::step),
+    in_session("/v1/sessions/{id}/act", sessions::act),
+    in_session("/v1/sessions/{id}/recall", sessions::recall),
+    in_session("/v1/sessions/{id}/close", sessions::close),
+    post("/v1/entries", entries::write),
+    get("/v1/entries", entries::list),
+    get("/v1/entries/{id}", entries::show),
+    get("/v1/entries/{id}/lineage", entries::lineage),
+    get("/v1/entries/{id}/proof", entries::proof),
+    post("/v1/recall", entries::recall),
+    get("/v1/tasks", sessions::tasks),
+    post("/v1/tasks/{id}/fire", sessions::fire),
+    get("/v1/manifest", mandates::manifest),
+    put("/v1/manifest", mandates::set_manifest),
+    post("/v1/mandates", mandates::grant),
+    get("/v1/mandates", mandates::list),
+    post("/v1/mandates/draft", mandates::draft),
+    post("/v1/mandates/{id}/revoke", mandates::revoke),
+    get("/v1/approvals", review::approvals),
+    get("/v1/approvals/{id}", review::approval),
+    post("/v1/approvals/{id}/approve", review::approve),
+    post("/v1/approvals/{id}/deny", review::deny),
+    get("/v1/sources", sources::list),
+    post("/v1/sources", sources::register),
+    post("/v1/sources/{name}/approve", sources::approve),
+    post("/v1/sources/{name}/revoke", sources::revoke),
+    get("/v1/quarantine", review::shelf),
+    post("/v1/quarantine/{id}/release", review::release),
+    post("/v1/quarantine/{id}/discard", review::discard),
+    post("/v1/keys", keys::make),
+    get("/v1/keys", keys::list),
+    post("/v1/keys/{id}/revoke", keys::revoke),
+    post("/v1/tenants", keys::make_tenant),
+    post("/v1/namespaces", keys::make_namespace),
+    get("/v1/checkpoint", keys::checkpoint),
+];
+
+/// What all requests share.
+#[derive(Clone)]
+struct Shared {
+    engine: Engine,
+    limits: Limits,
+    slots: Arc<Semaphore>,
+    ids: Arc<RequestIds>,
+}
+
+/// The router over [`ROUTES`]; anything else is answered with a problem.
+pub fn router(engine: Engine, limits: Limits) -> Router {
+    let slots = Arc::new(Semaphore::new(limits.requests));
+    let shared = Shared {
+        engine,
+        limits,
+        slots,
+        ids: Arc::new(RequestIds::new()),
+    };
+    let mut router = Router::new();
+    for route in ROUTES {
+        let filter = match route.verb {
+            Verb::Get => MethodFilter::GET,
+            Verb::Post => MethodFilter::POST,
+            Verb::Put => MethodFilter::PUT,
+        };
+        let take = move |State(shared): State<Shared>, params: RawPathParams, request: Request| {
+            take(shared, route, params, request)
+        };
+        router = router.route(route.path, on(filter, take));
+    }
+    router
+        .method_not_allowed_fallback(wrong_method)
+        .fallback(no_route)
+        .with_state(shared)
+}
+
+async fn no_route(State(shared): State<Shared>) -> Response {
+    let detail = "there is no such path; the paths begin with /v1/, and /healthz";
+    shared.finish(
+        "none",
+        Err(Problem::new(StatusCode::NOT_FOUND, "unknown_route", detail)),
+    )
+}
+
+async fn wrong_method(State(shared): State<Shared>) -> Response {
+    let detail = "the path does not take this method; header `allow` lists those it takes";
+    let status = StatusCode::METHOD_NOT_ALLOWED;
+    shared.finish("none", Err(Problem::new(status, "wrong_method", detail)))
+}
+
+async fn take(
+    shared: Shared,
+    route: &'static Route,
+    params: RawPathParams,
+    request: Request,
+) -> Response {
+    let name = params
+        .iter()
+        .next()
+        .map(|(_, value)| value.to_owned())
+        .unwrap_or_default();
+    let result = match route.does {
+        Does::Open(does) => {
+            let engine = shared.engine.clone();
+            shared.work(None, move || does(&engine)).await
+        }
+        Does::Keyed(does) => shared.keyed(does, name, request).await,
+    };
+    shared.finish(route.path, result)
+}
+
+impl Shared {
+    /// Reads a request and has it answered. A request without a key is refused before its body
+    /// is read.
+    async fn keyed(&self, does: Keyed, name: String, request: Request) -> Result<Reply, Problem> {
+        let slot = self.slot()?;
+        let (head, body) = request.into_parts();
+        let token = bearer(&head.headers)?;
+        let mut parts = Parts {
+            name,
+            session: text_of(&head.headers, SESSION),
+            content_type: text_of(&head.headers, CONTENT_TYPE.as_str()),
+            uri: head.uri,
+            body: Vec::new(),
+        };
+        parts.body = body::read(body, &self.limits).await?;
+        let engine = self.engine.clone();
+        let answer = move || {
+            let caller = engine.authenticate(&token)?;
+            does(&Ask {
+                engine: &engine,
+                caller: &caller,
+                parts: &parts,
+            })
+        };
+        self.work(Some(slot), answer).await
+    }
+
+    /// Takes one of the places for requests that are worked on.
+    fn slot(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        Arc::clone(&self.slots).try_acquire_owned().map_err(|_| {
+            let most = self.limits.requests;
+            let detail = format!("{most} requests are under way, the most there may be; try later");
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+        })
+    }
+
+    /// Runs work that may block, and waits for it within the limit. The place is kept until the
+    /// work ends, also when nobody waits for it any more.
+    async fn work(
+        &self,
+        slot: Option<OwnedSemaphorePermit>,
+        work: impl FnOnce() -> Result<Reply, Problem> + Send + 'static,
+    ) -> Result<Reply, Problem> {
+        let running = tokio::task::spawn_blocking(move || {
+            let answer = work();
+            drop(slot);
+            answer
+        });
+        match timeout(self.limits.work, running).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(fault)) => Err(Problem::internal(fault.to_string())),
+            Err(_) => {
+                let seconds = self.limits.work.as_secs();
+                let detail = format!(
+                    "no answer within {seconds} seconds; the request may still be carried out: \
+                     read back before sending it again"
+                );
+                Err(Problem::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "timeout",
+                    detail,
+                ))
+            }
+        }
+    }
+
+    /// Makes the response and logs it.
+    fn finish(&self, path: &'static str, result: Result<Reply, Problem>) -> Response {
+        let request_id = self.ids.next();
+        let mut response = match &result {
+            Ok(reply) => {
+                tracing::debug!(request_id, path, status = reply.status.as_u16(), "answered");
+                plain(reply)
+            }
+            Err(problem) => {
+                log(&request_id, path, problem);
+                refusal(&request_id, problem)
+            }
+        };
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if let Ok(id) = HeaderValue::from_str(&request_id) {
+            headers.insert(REQUEST_ID, id);
+        }
+        response
+    }
+}
+
+fn plain(reply: &Reply) -> Response {
+    let mut response = Response::new(Body::from(reply.body.clone()));
+    *response.status_mut() = reply.status;
+    if let Some(kind) = reply.content_type {
+        response
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
+    response
+}
+
+fn refusal(request_id: &str, problem: &Problem) -> Response {
+    let mut response = Response::new(Body::from(problem.body(request_id)));
+    *response.status_mut() = problem.status;
+    let headers = response.headers_mut();
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("application/problem+json"),
+    );
+    if problem.status == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if let Some(seconds) = problem.retry_after() {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if problem.closes {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+fn log(request_id: &str, path: &str, problem: &Problem) {
+    let (status, code, inside) = (problem.status.as_u16(), problem.code, &problem.inside);
+    if problem.status.is_server_error() || code.contains("tamper") {
+        tracing::error!(request_id, path, status, code, inside, "refused");
+    } else {
+        tracing::info!(request_id, path, status, code, inside, "refused");
+    }
+}
+
+/// The one key that a request shows.
+fn bearer(headers: &HeaderMap) -> Result<String, Problem> {
+    let mut all = headers.get_all(AUTHORIZATION).iter();
+    let (Some(first), None) = (all.next(), all.next()) else {
+        let detail = "header `Authorization` is due once; send `Bearer` and your key";
+        return Err(Problem::unauthenticated("key_missing", detail));
+    };
+    let token = first
+        .to_str()
+        .ok()
+        .and_then(|text| text.split_once(' '))
+        .and_then(|(scheme, token)| {
+            scheme
+                .eq_ignore_ascii_case("bearer")
+                .then(|| token.trim().to_owned())
+        });
+    token.filter(|token| !token.is_empty()).ok_or_else(|| {
+        let detail = "header `Authorization` holds no key; send `Bearer` and your key";
+        Problem::unauthenticated("key_missing", detail)
+    })
+}
+
+/// A header as text; none that is not ASCII.
+fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
+}
+
+/// Request ids: when the server started, and a count.
+struct RequestIds {
+    started: u64,
+    count: AtomicU64,
+}
+
+impl RequestIds {
+    fn new() -> Self {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            started: since.as_secs(),
+            count: AtomicU64::new(0),
+        }
+    }
+
+    fn next(&self) -> String {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        format!("{:x}-{count:x}", self.started)
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Entries, recall outside sessions, lineage and proofs.
+
+use crate::ask::{Ask, JSON, Reply};
+use crate::problem::Problem;
+use crate::wire::entry::{EntryBody, LineageBody, WriteBody, WrittenBody};
+use crate::wire::query::NamespaceQuery;
+use crate::wire::recall::{PackBody, RecallBody};
+
+/// Writes an entry outside a session.
+pub(crate) fn write(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let write = ask.json::<WriteBody>()?.write()?;
+    let written = ask.engine.write(ask.caller, write)?;
+    Reply::created(&WrittenBody::from(written))
+}
+
+/// Lists entries.
+pub(crate) fn list(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let query: NamespaceQuery = ask.query()?;
+    let limit = query.limit()?;
+    let cursor = query.cursor.as_deref();
+    let page = ask
+        .engine
+        .entries(ask.caller, query.namespace.0, cursor, limit)?;
+    Reply::page::<_, EntryBody>(page)
+}
+
+/// Shows one entry.
+pub(crate) fn show(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let view = ask.engine.entry(ask.caller, ask.named()?)?;
+    Reply::ok(&EntryBody::from(view))
+}
+
+/// Shows where an entry came from.
+pub(crate) fn lineage(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let view = ask.engine.lineage(ask.caller, ask.named()?)?;
+    Reply::ok(&LineageBody::from(view))
+}
+
+/// Proves that an entry is in the log.
+pub(crate) fn proof(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let text = ask.engine.proof(ask.caller, ask.named()?)?;
+    Ok(Reply::text(JSON, text))
+}
+
+/// Recalls for a person.
+pub(crate) fn recall(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let (namespace, recall) = ask.json::<RecallBody>()?.outside()?;
+    let pack = ask.engine.recall(ask.caller, namespace, recall)?;
+    Reply::ok(&PackBody::from(pack))
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sessions, steps, tasks.
+
+use crate::ask::{Ask, Reply};
+use crate::problem::Problem;
+use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
+use crate::wire::entry::TaskViewBody;
+use crate::wire::query::TaskQuery;
+use crate::wire::recall::{PackBody, RecallBody};
+use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
+use crate::wire::step::{StepAnswerBody, StepBody};
+use ancile_engine::{FireSpec, StepOp, StepResult};
+
+/// Opens a session.
+pub(crate) fn open(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let spec = ask.json::<SessionBody>()?.into();
+    let opened = ask.engine.open_session(ask.caller, spec)?;
+    Reply::created(&SessionOpenedBody::from(opened))
+}
+
+/// Shows a session to its opener.
+pub(crate) fn show(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let view = ask.engine.session(ask.caller, ask.named()?)?;
+    Reply::ok(&SessionViewBody::from(view))
+}
+
+/// Takes operations in order, in one transaction.
+pub(crate) fn step(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let (id, token) = (ask.named()?, ask.session_token()?);
+    let ops = ask.json::<StepBody<'_>>()?.ops()?;
+    let answer = ask.engine.step(ask.caller, id, token, ops)?;
+    Reply::ok(&StepAnswerBody::from(answer))
+}
+
+/// Decides on one call: a step of one operation.
+pub(crate) fn act(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let propose = ask.json::<ProposeBody>()?.propose()?;
+    match only(ask, StepOp::Call(propose))? {
+        StepResult::Called(answer) => Reply::ok(&CallAnswerBody::from(answer)),
+        other => Err(unlike(&other)),
+    }
+}
+
+/// Recalls into a session: a step of one operation.
+pub(crate) fn recall(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let recall = ask.json::<RecallBody>()?.in_session()?;
+    match only(ask, StepOp::Recall(recall))? {
+        StepResult::Recalled(pack) => Reply::ok(&PackBody::from(pack)),
+        other => Err(unlike(&other)),
+    }
+}
+
+fn only(ask: &Ask<'_>, op: StepOp) -> Result<StepResult, Problem> {
+    let (id, token) = (ask.named()?, ask.session_token()?);
+    let mut answer = ask.engine.step(ask.caller, id, token, vec![op])?;
+    let none = || Problem::internal("a step of one operation has no answer");
+    answer.results.pop().ok_or_else(none)
+}
+
+fn unlike(result: &StepResult) -> Problem {
+    Problem::internal(format!("the answer is of another operation: {result:?}"))
+}
+
+/// Closes a session.
+pub(crate) fn close(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    ask.no_body()?;
+    ask.engine
+        .close_session(ask.caller, ask.named()?, ask.session_token()?)?;
+    Ok(Reply::nothing())
+}
+
+/// Lists tasks.
+pub(crate) fn tasks(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let query: TaskQuery = ask.query()?;
+    let limit = query.limit()?;
+    let cursor = query.cursor.as_deref();
+    let page = ask
+        .engine
+        .tasks(ask.caller, query.namespace.0, query.due, cursor, limit)?;
+    Reply::page::<_, TaskViewBody>(page)
+}
+
+/// Fires a task.
+pub(crate) fn fire(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let id = ask.named()?;
+    let spec = FireSpec {
+        agent: ask.json::<FireBody>()?.agent.0,
+    };
+    let answer = ask.engine.fire(ask.caller, id, spec)?;
+    Reply::ok(&FireAnswerBody::from(answer))
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Entries, tasks and lineage on the wire.
+
+use super::spelled::{Object, Spelled, bare, bare_list, spelled_list};
+use super::value::CallBody;
+use super::{count, micros, operation};
+use crate::problem::Problem;
+use ancile_core::{
+    AuthorityClass, Channel, Digest, EntryId, EntryKind, FieldName, Micros, NamespaceName,
+    PrincipalName, SourceField, SourceName, ToolName,
+};
+use ancile_engine::{
+    EntryState, EntryView, LineageNode, LineageView, TaskSpec, TaskView, Write, Written,
+};
+use serde::{Deserialize, Serialize};
+
+/// An entry to be written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WriteBody {
+    /// `write`; only a step needs it.
+    op: Option<String>,
+    kind: Spelled<EntryKind>,
+    namespace: Option<Spelled<NamespaceName>>,
+    channel: Option<Spelled<Channel>>,
+    text: String,
+    #[serde(default)]
+    locator: String,
+    field: Option<Object<FieldBody>>,
+    #[serde(default)]
+    parents: Vec<Spelled<Digest>>,
+    supersedes: Option<Spelled<EntryId>>,
+    task: Option<Object<TaskBody>>,
+    valid_from: Option<i64>,
+    valid_until: Option<i64>,
+}
+
+/// An output field of a registered source.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FieldBody {
+    source: Spelled<SourceName>,
+    tool: Spelled<ToolName>,
+    field: Spelled<FieldName>,
+}
+
+impl From<FieldBody> for SourceField {
+    fn from(body: FieldBody) -> Self {
+        Self {
+            source: body.source.0,
+            tool: body.tool.0,
+            field: body.field.0,
+        }
+    }
+}
+
+/// When a task is due, and what it does.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskBody {
+    due: i64,
+    every_seconds: Option<i64>,
+    call: Option<Object<CallBody>>,
+}
+
+impl TaskBody {
+    fn spec(self) -> Result<TaskSpec, Problem> {
+        Ok(TaskSpec {
+            due: Micros(self.due),
+            every_seconds: count("every_seconds", self.every_seconds)?,
+            call: self.call.map(|call| call.0.into()),
+        })
+    }
+}
+
+impl WriteBody {
+    /// The write.
+    pub(crate) fn write(self) -> Result<Write, Problem> {
+        operation(self.op.as_deref(), "write")?;
+        Ok(Write {
+            kind: self.kind.0,
+            namespace: bare(self.namespace),
+            channel: bare(self.channel),
+            text: self.text,
+            locator: self.locator,
+            field: self.field.map(|field| field.0.into()),
+            parents: bare_list(self.parents),
+            supersedes: bare(self.supersedes),
+            task: self.task.map(|task| task.0.spec()).transpose()?,
+            valid_from: self.valid_from.map(Micros),
+            valid_until: self.valid_until.map(Micros),
+        })
+    }
+}
+
+/// What became of a write.
+#[derive(Serialize)]
+pub(crate) struct WrittenBody {
+    id: Spelled<EntryId>,
+    hash: Spelled<Digest>,
+    seq: u64,
+    class: Spelled<AuthorityClass>,
+    channel: Spelled<Channel>,
+    quarantined: bool,
+    rules: Vec<String>,
+}
+
+impl From<Written> for WrittenBody {
+    fn from(written: Written) -> Self {
+        Self {
+            id: Spelled(written.id),
+            hash: Spelled(written.hash),
+            seq: written.seq,
+            class: Spelled(written.class),
+            channel: Spelled(written.channel),
+            quarantined: written.quarantined,
+            rules: written.rules,
+        }
+    }
+}
+
+/// An entry as it is read back.
+#[derive(Serialize)]
+pub(crate) struct EntryBody {
+    id: Spelled<EntryId>,
+    hash: Spelled<Digest>,
+    seq: u64,
+    namespace: Spelled<NamespaceName>,
+    kind: Spelled<EntryKind>,
+    version: u32,
+    class: Spelled<AuthorityClass>,
+    class_at_write: Spelled<AuthorityClass>,
+    channel: Spelled<Channel>,
+    principal: Spelled<PrincipalName>,
+    author: Spelled<PrincipalName>,
+    locator: String,
+    created: i64,
+    /// `current`, `superseded`, `quarantined`, `discarded` or `broken`.
+    state: &'static str,
+    /// Why it is quarantined or broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state_reason: Option<String>,
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<TaskSpecBody>,
+}
+
+/// When a task is due, and what it does.
+#[derive(Serialize)]
+struct TaskSpecBody {
+    due: i64,
+    every_seconds: Option<u32>,
+    call: Option<CallBody>,
+}
+
+impl From<TaskSpec> for TaskSpecBody {
+    fn from(spec: TaskSpec) -> Self {
+        Self {
+            due: spec.due.0,
+            every_seconds: spec.every_seconds,
+            call: spec.call.map(CallBody::from),
+        }
+    }
+}
+
+fn state(state: EntryState) -> (&'static str, Option<String>) {
+    match state {
+        EntryState::Current => ("current", None),
+        EntryState::Superseded => ("superseded", None),
+        EntryState::Quarantined(reason) => ("quarantined", Some(reason)),
+        EntryState::Discarded => ("discarded", None),
+        EntryState::Broken(reason) => ("broken", Some(reason)),
+    }
+}
+
+impl From<EntryView> for EntryBody {
+    fn from(view: EntryView) -> Self {
+        let (state, state_reason) = state(view.state);
+        Self {
+            id: Spelled(view.id),
+            hash: Spelled(view.hash),
+            seq: view.seq,
+            namespace: Spelled(view.namespace),
+            kind: Spelled(view.kind),
+            version: view.version,
+            class: Spelled(view.class),
+            class_at_write: Spelled(view.class_at_write),
+            channel: Spelled(view.channel),
+            principal: Spelled(view.principal),
+            author: Spelled(view.author),
+            locator: view.locator,
+            created: view.created.0,
+            state,
+            state_reason,
+            text: view.text,
+            task: view.task.map(TaskSpecBody::from),
+        }
+    }
+}
+
+/// A task in a list.
+#[derive(Serialize)]
+pub(crate) struct TaskViewBody {
+    entry: EntryBody,
+    /// When it is due next; null when it is done.
+    next_due: Option<i64>,
+    fired: u32,
+}
+
+impl From<TaskView> for TaskViewBody {
+    fn from(view: TaskView) -> Self {
+        Self {
+            entry: EntryBody::from(view.entry),
+            next_due: micros(view.next_due),
+            fired: view.fired,
+        }
+    }
+}
+
+/// Where an entry came from.
+#[derive(Serialize)]
+pub(crate) struct LineageBody {
+    /// Why it is broken; null when it is intact.
+    broken: Option<&'static str>,
+    class: Spelled<AuthorityClass>,
+    roots: Vec<String>,
+    weakest: Vec<String>,
+    nodes: Vec<NodeBody>,
+}
+
+/// One step of a lineage.
+#[derive(Serialize)]
+struct NodeBody {
+    hash: Spelled<Digest>,
+    id: Spelled<EntryId>,
+    channel: Spelled<Channel>,
+    principal: Spelled<PrincipalName>,
+    locator: String,
+    class: Spelled<AuthorityClass>,
+    parents: Vec<Spelled<Digest>>,
+}
+
+impl From<LineageNode> for NodeBody {
+    fn from(node: LineageNode) -> Self {
+        Self {
+            hash: Spelled(node.hash),
+            id: Spelled(node.id),
+            channel: Spelled(node.channel),
+            principal: Spelled(node.principal),
+            locator: node.locator,
+            class: Spelled(node.class),
+            parents: spelled_list(node.parents),
+        }
+    }
+}
+
+impl From<LineageView> for LineageBody {
+    fn from(view: LineageView) -> Self {
+        Self {
+            broken: view.broken,
+            class: Spelled(view.class),
+            roots: view.roots,
+            weakest: view.weakest,
+            nodes: view.nodes.into_iter().map(NodeBody::from).collect(),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Questions to the memory, and packs.
+
+use super::spelled::{Object, Spelled, bare};
+use super::{count, operation};
+use crate::problem::Problem;
+use ancile_core::{AuthorityClass, Channel, Digest, EntryId, EntryKind, NamespaceName};
+use ancile_engine::{BoundSpec, ContextPack, PackItem, Recall};
+use serde::{Deserialize, Serialize};
+
+/// A question.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RecallBody {
+    /// `recall`; only a step needs it.
+    op: Option<String>,
+    /// Outside a session: the namespace.
+    namespace: Option<Spelled<NamespaceName>>,
+    /// The words.
+    query: String,
+    /// Slots.
+    k: Option<i64>,
+    /// Tokens.
+    tokens: Option<i64>,
+    /// The weakest class to show.
+    max_class: Option<Spelled<AuthorityClass>>,
+    /// Occupancy bound.
+    bound: Option<Object<BoundBody>>,
+}
+
+/// Limits on what class 4 may take, in slots.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BoundBody {
+    floor: i64,
+    ceiling: i64,
+    per_origin: i64,
+}
+
+impl BoundBody {
+    fn spec(&self) -> Result<BoundSpec, Problem> {
+        let slots = |name, value| count(name, Some(value)).map(Option::unwrap_or_default);
+        Ok(BoundSpec {
+            floor: slots("floor", self.floor)?,
+            ceiling: slots("ceiling", self.ceiling)?,
+            per_origin: slots("per_origin", self.per_origin)?,
+        })
+    }
+}
+
+impl RecallBody {
+    /// The question of a session, which recalls from its own namespace.
+    pub(crate) fn in_session(self) -> Result<Recall, Problem> {
+        if self.namespace.is_some() {
+            let detail = "a session recalls from its own namespace; leave `namespace` out";
+            return Err(Problem::malformed("namespace_not_here", detail));
+        }
+        self.recall()
+    }
+
+    /// The question of a person, and the namespace it goes to.
+    pub(crate) fn outside(mut self) -> Result<(NamespaceName, Recall), Problem> {
+        let Some(namespace) = bare(self.namespace.take()) else {
+            let detail = "missing field `namespace`; say which namespace to recall from";
+            return Err(Problem::malformed("missing_field", detail));
+        };
+        Ok((namespace, self.recall()?))
+    }
+
+    fn recall(self) -> Result<Recall, Problem> {
+        operation(self.op.as_deref(), "recall")?;
+        Ok(Recall {
+            query: self.query,
+            k: count("k", self.k)?,
+            tokens: count("tokens", self.tokens)?,
+            max_class: bare(self.max_class),
+            bound: self.bound.map(|bound| bound.0.spec()).transpose()?,
+        })
+    }
+}
+
+/// A pack.
+#[derive(Serialize)]
+pub(crate) struct PackBody {
+    items: Vec<ItemBody>,
+    slots_used: u32,
+    untrusted_slots: u32,
+    tokens_used: u32,
+    untrusted_tokens: u32,
+    /// The weakest class among the items; null without any.
+    weakest: Option<Spelled<AuthorityClass>>,
+    withheld: u32,
+    served_by: &'static str,
+}
+
+/// One selected entry.
+#[derive(Serialize)]
+struct ItemBody {
+    id: Spelled<EntryId>,
+    hash: Spelled<Digest>,
+    kind: Spelled<EntryKind>,
+    class: Spelled<AuthorityClass>,
+    channel: Spelled<Channel>,
+    locator: String,
+    created: i64,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<u64>,
+}
+
+impl From<PackItem> for ItemBody {
+    fn from(item: PackItem) -> Self {
+        Self {
+            id: Spelled(item.id),
+            hash: Spelled(item.hash),
+            kind: Spelled(item.kind),
+            class: Spelled(item.class),
+            channel: Spelled(item.channel),
+            locator: item.locator,
+            created: item.created.0,
+            text: item.text,
+            rank: item.rank,
+        }
+    }
+}
+
+impl From<ContextPack> for PackBody {
+    fn from(pack: ContextPack) -> Self {
+        Self {
+            items: pack.items.into_iter().map(ItemBody::from).collect(),
+            slots_used: pack.slots_used,
+            untrusted_slots: pack.untrusted_slots,
+            tokens_used: pack.tokens_used,
+            untrusted_tokens: pack.untrusted_tokens,
+            weakest: pack.weakest.map(Spelled),
+            withheld: pack.withheld,
+            served_by: pack.served_by,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Steps: operations in order, and their answers.
+
+use super::act::{CallAnswerBody, ProposeBody, RedeemBody, ResultBody};
+use super::entry::{WriteBody, WrittenBody};
+use super::operation;
+use super::recall::{PackBody, RecallBody};
+use super::spelled::{Spelled, bare, echo};
+use crate::body::json;
+use crate::problem::Problem;
+use ancile_core::{AuthorityClass, Channel, Digest};
+use ancile_engine::{Expose, ExposureKind, STEP_OPS_MAX, StepAnswer, StepOp, StepResult};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// `{"ops": [...]}`. The operations stay raw until each one's name is known.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StepBody<'a> {
+    #[serde(borrow)]
+    ops: Vec<&'a RawValue>,
+}
+
+/// The name of an operation; the rest is read by its own type.
+#[derive(Deserialize)]
+struct Named {
+    op: String,
+}
+
+impl StepBody<'_> {
+    /// The operations.
+    pub(crate) fn ops(&self) -> Result<Vec<StepOp>, Problem> {
+        if self.ops.len() > STEP_OPS_MAX {
+            let n = self.ops.len();
+            let detail = format!("the step has {n} operations; limit is {STEP_OPS_MAX}; split it");
+            return Err(Problem::malformed("too_many_ops", detail));
+        }
+        let place = |i: usize| format!("operation {i}");
+        let one = |(i, raw): (usize, &&RawValue)| op(raw.get()).map_err(|p| p.within(&place(i)));
+        self.ops.iter().enumerate().map(one).collect()
+    }
+}
+
+fn op(text: &str) -> Result<StepOp, Problem> {
+    Ok(match json::<Named>(text)?.op.as_str() {
+        "expose" => StepOp::Expose(json::<ExposeBody>(text)?.expose()?),
+        "recall" => StepOp::Recall(json::<RecallBody>(text)?.in_session()?),
+        "call" => StepOp::Call(json::<ProposeBody>(text)?.propose()?),
+        "redeem" => {
+            let (permit, call) = json::<RedeemBody>(text)?.redeem()?;
+            StepOp::Redeem(permit, call)
+        }
+        "result" => {
+            let (permit, result) = json::<ResultBody>(text)?.result()?;
+            StepOp::Result(permit, result)
+        }
+        "write" => StepOp::Write(json::<WriteBody>(text)?.write()?),
+        other => {
+            let names = "expose, recall, call, redeem, result, write";
+            let detail = format!("`op` is {}; give one of {names}", echo(other));
+            return Err(Problem::malformed("unknown_op", detail));
+        }
+    })
+}
+
+/// Something that was shown.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExposeBody {
+    op: Option<String>,
+    kind: Spelled<ExposureKind>,
+    channel: Option<Spelled<Channel>>,
+    text: String,
+    #[serde(default)]
+    locator: String,
+}
+
+impl ExposeBody {
+    fn expose(self) -> Result<Expose, Problem> {
+        operation(self.op.as_deref(), "expose")?;
+        Ok(Expose {
+            kind: self.kind.0,
+            channel: bare(self.channel),
+            text: self.text,
+            locator: self.locator,
+        })
+    }
+}
+
+/// The answers of a step.
+#[derive(Serialize)]
+pub(crate) struct StepAnswerBody {
+    results: Vec<StepResultBody>,
+    class: Spelled<AuthorityClass>,
+    exposure_root: Spelled<Digest>,
+    exposure_len: u64,
+}
+
+impl From<StepAnswer> for StepAnswerBody {
+    fn from(answer: StepAnswer) -> Self {
+        Self {
+            results: answer
+                .results
+                .into_iter()
+                .map(StepResultBody::from)
+                .collect(),
+            class: Spelled(answer.class),
+            exposure_root: Spelled(answer.exposure_root),
+            exposure_len: answer.exposure_len,
+        }
+    }
+}
+
+/// The answer to one operation, under the operation's name.
+#[derive(Serialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub(crate) enum StepResultBody {
+    /// The class the exposure was given.
+    Expose { class: Spelled<AuthorityClass> },
+    /// The pack.
+    Recall(PackBody),
+    /// The decision.
+    Call(CallAnswerBody),
+    /// The permit is used up.
+    Redeem {},
+    /// The class the result was given; null when it was not shown.
+    Result {
+        class: Option<Spelled<AuthorityClass>>,
+    },
+    /// What became of the write.
+    Write(WrittenBody),
+}
+
+impl From<StepResult> for StepResultBody {
+    fn from(result: StepResult) -> Self {
+        match result {
+            StepResult::Exposed(class) => Self::Expose {
+                class: Spelled(class),
+            },
+            StepResult::Recalled(pack) => Self::Recall(pack.into()),
+            StepResult::Called(answer) => Self::Call(answer.into()),
+            StepResult::Redeemed => Self::Redeem {},
+            StepResult::ResultTaken(class) => Self::Result {
+                class: class.map(Spelled),
+            },
+            StepResult::Written(written) => Self::Write(written.into()),
+        }
+    }
+}
