@@ -200,15 +200,18 @@ fn what_cannot_be_exported_is_named() {
 #[test]
 fn strange_files_are_named_and_stop_no_one() {
     let directory = exported(&Store::sample());
-    let stranger = directory.path().join("tenant/Zz");
-    fs::create_dir(&stranger).unwrap();
-    let report = verify(&ExportedLogs::new(directory.path()), &public_key());
-    let Problem::Unreadable { what, source } = &report.problems()[0] else {
-        panic!("{report:?}");
-    };
-    assert_eq!(what, "tenant list");
-    assert!(source.0.contains("is no tenant's name"), "{source}");
-    fs::remove_dir(&stranger).unwrap();
+    // No hexadecimal, upper case, half a byte, and a byte that is not UTF-8.
+    for name in ["Zz", "6A", "616", "ff"] {
+        let stranger = directory.path().join("tenant").join(name);
+        fs::create_dir(&stranger).unwrap();
+        let report = verify(&ExportedLogs::new(directory.path()), &public_key());
+        let Problem::Unreadable { what, source } = &report.problems()[0] else {
+            panic!("{report:?}");
+        };
+        assert_eq!(what, "tenant list");
+        assert!(source.0.contains("is no tenant's name"), "{source}");
+        fs::remove_dir(&stranger).unwrap();
+    }
     // A head under another tenant's name.
     let (a, c) = (
         directory.path().join("tenant/61/head"),
@@ -229,7 +232,21 @@ fn strange_files_are_named_and_stop_no_one() {
     }
     let report = verify(&ExportedLogs::new(directory.path()), &public_key());
     assert!(report.ok(), "{:?}", report.problems());
-    // A wider bundle than its name says.
+    // A bundle with one more leaf than its name says.
+    let bundle = directory.path().join("tile/entries/000.p/5");
+    let bytes = fs::read(&bundle).unwrap();
+    fs::write(&bundle, [&bytes[..], b"\0\x01x"].concat()).unwrap();
+    let report = verify(&ExportedLogs::new(directory.path()), &public_key());
+    let said = |problem: &Problem| {
+        matches!(problem, Problem::Unreadable { source, .. }
+        if source.0.ends_with("has 6 leaves"))
+    };
+    assert!(
+        report.problems().iter().all(said) && !report.ok(),
+        "{report:?}"
+    );
+    fs::write(&bundle, bytes).unwrap();
+    // A bundle with one leaf less.
     let bundle = directory.path().join("tile/entries/000.p");
     fs::copy(bundle.join("5"), bundle.join("6")).unwrap();
     let report = verify(&ExportedLogs::new(directory.path()), &public_key());

@@ -7,6 +7,7 @@ use ancile_ledger::{
     TenantHead, TilesKept, Tree, VerifierKey, heads_root, leaf_hash,
 };
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 pub const ORIGIN: &str = "example.com/log";
 
@@ -59,15 +60,19 @@ impl Store {
     /// Tenants `a` with 3 leaves, `b` with 600 and `c` with 256, in 5 groups, the third of which
     /// opens a new epoch; witnessed.
     pub fn sample() -> Self {
-        let mut store = Self::empty();
-        for (group, (name, count)) in [("a", 2), ("b", 300), ("c", 256), ("b", 300), ("a", 1)]
-            .into_iter()
-            .enumerate()
-        {
-            store.group(name, count, u64::from(group >= 2));
-        }
-        store.witness = store.checkpoint.clone();
-        store
+        static SAMPLE: OnceLock<Store> = OnceLock::new();
+        let sample = SAMPLE.get_or_init(|| {
+            let mut store = Self::empty();
+            for (group, (name, count)) in [("a", 2), ("b", 300), ("c", 256), ("b", 300), ("a", 1)]
+                .into_iter()
+                .enumerate()
+            {
+                store.group(name, count, u64::from(group >= 2));
+            }
+            store.witness.clone_from(&store.checkpoint);
+            store
+        });
+        sample.clone()
     }
 
     /// Commits a group of `count` leaves to a tenant, every seventh a control event.
