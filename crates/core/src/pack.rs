@@ -288,83 +288,83 @@ pub fn pack(trusted: &[Candidate], untrusted: &[Candidate], bound: &OccupancyBou
 /// The trusted part: representatives in rank order up to the first that does not fit, and its
 /// tokens.
 fn prefix(candidates: &[Candidate], slots: u32, tokens: u32) -> (Vec<usize>, u32) {
-    let mut ranked = Open::by_group(candidates, 1);
-    ranked.dedup_by_key(|open| open.group);
+    let mut last = None;
+    let mut ranked: Vec<(Order, usize)> = by_group(candidates)
+        .filter(|(_, c)| last.replace(c.group) != Some(c.group))
+        .map(|(index, c)| (order(index, c), index))
+        .collect();
     let slots = usize::try_from(slots).unwrap_or(usize::MAX);
     if slots < ranked.len() {
-        ranked.select_nth_unstable_by_key(slots, Open::order);
+        ranked.select_nth_unstable(slots);
         ranked.truncate(slots);
     }
-    ranked.sort_unstable_by_key(Open::order);
+    ranked.sort_unstable();
 
     let mut left = tokens;
     let mut chosen = Vec::with_capacity(ranked.len());
-    for open in &ranked {
-        let Some(rest) = left.checked_sub(open.tokens) else {
+    for (_, index) in ranked {
+        let rest = candidates
+            .get(index)
+            .and_then(|c| left.checked_sub(c.tokens));
+        let Some(rest) = rest else {
             break;
         };
         left = rest;
-        chosen.push(open.index);
+        chosen.push(index);
     }
     (chosen, tokens.saturating_sub(left))
 }
 
-/// A candidate that is still in question.
-struct Open {
-    group: u32,
-    seq: u64,
-    index: usize,
-    rank: u64,
-    tokens: u32,
-    origin: u32,
-    /// Slots that its origin still has.
-    origin_slots: u32,
+/// Key under which the best candidate is the least.
+type Order = (core::cmp::Reverse<u64>, u64, usize);
+
+fn order(index: usize, candidate: &Candidate) -> Order {
+    (core::cmp::Reverse(candidate.rank), candidate.seq, index)
 }
 
-impl Open {
-    /// All candidates, group by group, the earliest of each group first.
-    fn by_group(candidates: &[Candidate], per_origin: u32) -> Vec<Self> {
-        let mut open: Vec<Self> = candidates
-            .iter()
-            .enumerate()
-            .map(|(index, c)| Self {
-                group: c.group,
-                seq: c.seq,
-                index,
-                rank: c.rank,
-                tokens: c.tokens,
-                origin: c.origin,
-                origin_slots: per_origin,
-            })
-            .collect();
-        open.sort_unstable_by_key(|open| (open.group, open.seq, open.index));
-        open
-    }
-
-    /// Key under which the best is the least.
-    fn order(&self) -> (core::cmp::Reverse<u64>, u64, usize) {
-        (core::cmp::Reverse(self.rank), self.seq, self.index)
-    }
+/// All candidates with their indices, group by group, the earliest of each group first.
+fn by_group(candidates: &[Candidate]) -> impl Iterator<Item = (usize, &Candidate)> {
+    // Group, sequence and index in one integer, which sorts faster than the three.
+    let mut keys: Vec<u128> = candidates
+        .iter()
+        .zip(0u32..)
+        .map(|(c, index)| u128::from(c.group) << 96 | u128::from(c.seq) << 32 | u128::from(index))
+        .collect();
+    keys.sort_unstable();
+    keys.into_iter().filter_map(|key| {
+        let index = usize::try_from(key & u128::from(u32::MAX)).ok()?;
+        candidates.get(index).map(|candidate| (index, candidate))
+    })
 }
 
 /// Class 4 while it is being packed.
-struct Untrusted {
-    /// Candidates that caps, tokens and groups have not closed, in the order of
-    /// [`Open::by_group`]. What closes one never opens it again.
-    open: Vec<Open>,
+struct Untrusted<'a> {
+    /// Candidates that caps, tokens and groups have not closed, in the order of [`by_group`]. What
+    /// closes one never opens it again.
+    open: Vec<Open<'a>>,
     chosen: Vec<usize>,
     tokens: u32,
 }
 
-impl Untrusted {
-    fn new(candidates: &[Candidate], share: UntrustedShare) -> Self {
-        let open = if share.ceiling == 0 {
-            Vec::new()
-        } else {
-            Open::by_group(candidates, share.per_origin)
-        };
+/// A class 4 candidate that is still in question.
+struct Open<'a> {
+    candidate: &'a Candidate,
+    index: usize,
+    /// Slots that its origin still has.
+    origin_slots: u32,
+}
+
+impl<'a> Untrusted<'a> {
+    fn new(candidates: &'a [Candidate], share: UntrustedShare) -> Self {
+        let candidates = if share.ceiling == 0 { &[] } else { candidates };
         Self {
-            open,
+            open: by_group(candidates)
+                .map(|(index, candidate)| Open {
+                    candidate,
+                    index,
+                    origin_slots: share.per_origin,
+                })
+                .collect(),
             chosen: Vec::new(),
             tokens: 0,
         }
@@ -378,31 +378,36 @@ impl Untrusted {
     fn fill(&mut self, slots: u32, tokens: u32) {
         while length(&self.chosen) < slots {
             let left = tokens.saturating_sub(self.tokens);
-            self.open.retain(|open| open.tokens <= left);
-            let Some((index, tokens, origin, group)) = self
+            self.open.retain(|open| open.candidate.tokens <= left);
+            let best = self
                 .representatives()
-                .min_by_key(|open| open.order())
-                .map(|best| (best.index, best.tokens, best.origin, best.group))
+                .min_by_key(|open| order(open.index, open.candidate));
+            let Some(&Open {
+                candidate: best,
+                index,
+                ..
+            }) = best
             else {
                 return;
             };
             self.chosen.push(index);
-            self.tokens = self.tokens.saturating_add(tokens);
+            self.tokens = self.tokens.saturating_add(best.tokens);
             self.open.retain_mut(|open| {
-                if open.origin == origin {
+                if open.candidate.origin == best.origin {
                     open.origin_slots = open.origin_slots.saturating_sub(1);
                 }
-                open.group != group && open.origin_slots > 0
+                open.candidate.group != best.group && open.origin_slots > 0
             });
         }
     }
 
     /// The earliest open candidate of each group.
-    fn representatives(&self) -> impl Iterator<Item = &Open> {
+    fn representatives(&self) -> impl Iterator<Item = &Open<'a>> {
         let mut last = None;
-        self.open
-            .iter()
-            .filter(move |open| last.replace(open.group) != Some(open.group))
+        self.open.iter().filter(move |open| {
+            let group = Some(open.candidate.group);
+            core::mem::replace(&mut last, group) != group
+        })
     }
 }
 
