@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Near-duplicates: two texts that say the same in nearly the same words, about the same values.
 
-use crate::ground::values;
+use crate::ground::{FoundValue, values};
 use crate::mapped::{Form, Mapped};
 use ancile_core::CanonicalValue;
 
@@ -32,22 +32,37 @@ impl Fingerprint {
 }
 
 /// The fingerprint of a text, after folding. Case, accents, invisible characters, punctuation and
-/// spacing between words do not count.
+/// spacing between words do not count, nor does how a typed value is written.
 #[must_use]
 pub fn fingerprint(text: &str) -> Fingerprint {
-    let folded = Mapped::new(text, Form::Folded);
-    let words: Vec<&str> = folded
+    let found = values(text);
+    let folded = Mapped::new(&without_values(text, &found), Form::Folded)
         .text
+        .into_owned();
+    let words: Vec<&str> = folded
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
-    let mut values: Vec<_> = values(text).into_iter().map(|found| found.value).collect();
+    let mut values: Vec<_> = found.into_iter().map(|found| found.value).collect();
     values.sort_unstable();
     values.dedup();
     Fingerprint {
         simhash: simhash(&words),
         values,
     }
+}
+
+/// The text with a space in the place of each typed value.
+fn without_values(text: &str, found: &[FoundValue]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for value in found {
+        out.push_str(text.get(at..value.span.start).unwrap_or_default());
+        out.push(' ');
+        at = at.max(value.span.end);
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
 }
 
 /// Simhash (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002).

@@ -11,6 +11,10 @@ mod tally;
 mod types;
 
 #[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a test stops where what it expects is not there"
+)]
 mod tests;
 
 pub use table::{Effect, Rule, RuleTableError};

@@ -40,11 +40,15 @@ pub(crate) fn date(clean: &str) -> Option<String> {
 /// Reads a date at the start of `words`. A comma may close a word inside a date.
 pub(crate) fn read(words: &[&str]) -> Option<Dated> {
     let first = *words.first()?;
-    let starts = first.bytes().next()?;
-    if !starts.is_ascii_digit() && month(first).is_none() {
+    if !may_start(first) {
         return None;
     }
     numeric(first, words.get(1).copied()).or_else(|| worded(words))
+}
+
+/// Whether a date can start with this word.
+pub(crate) fn may_start(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit()) || month(word).is_some()
 }
 
 /// `2026-03-05`, `2026/3/5`, `5.3.2026`, `05/03/2026`, with a time after `T` or in the next word.
@@ -107,12 +111,12 @@ fn worded(words: &[&str]) -> Option<Dated> {
 }
 
 fn month(word: &str) -> Option<u32> {
-    let word = word.trim_end_matches(['.', ',']).to_ascii_lowercase();
-    let found = MONTHS.iter().position(|month| {
-        *month == word
-            || (word.len() == 3 && month.starts_with(&word))
-            || (word == "sept" && *month == "september")
-    })?;
+    let word = word.trim_end_matches(['.', ',']);
+    let same = |name: &str| word.eq_ignore_ascii_case(name);
+    let short = |month: &str| same(month.get(..3).unwrap_or(month));
+    let found = MONTHS
+        .iter()
+        .position(|month| same(month) || short(month) || (*month == "september" && same("sept")))?;
     u32::try_from(found + 1).ok()
 }
 

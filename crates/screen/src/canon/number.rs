@@ -152,22 +152,18 @@ pub(crate) fn currency(text: &str) -> Option<&str> {
     const CODES: &str = "AED ARS AUD BGN BHD BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF \
         IDR ILS INR IQD JOD JPY KES KRW KWD LYD MAD MXN MYR NGN NOK NZD OMR PHP PKR PLN QAR RON \
         RUB SAR SEK SGD THB TND TRY TWD UAH USD VND ZAR";
-    let word = match text {
-        "$" | "%" | "\u{a5}" => return Some(text),
-        "\u{20ac}" => return Some("EUR"),
-        "\u{a3}" => return Some("GBP"),
-        "\u{20b9}" => return Some("INR"),
-        "\u{20bf}" => return Some("BTC"),
-        "US$" | "us$" => return Some("USD"),
-        _ if text.is_ascii() && (3..=8).contains(&text.len()) => text.to_ascii_lowercase(),
-        _ => return None,
-    };
-    match word.as_str() {
-        "euro" | "euros" => Some("EUR"),
-        "dollar" | "dollars" => Some("$"),
-        _ => CODES
-            .split_ascii_whitespace()
-            .find(|code| code.eq_ignore_ascii_case(&word)),
+    let word = |word: &str| text.eq_ignore_ascii_case(word);
+    match text {
+        "$" | "%" | "\u{a5}" => Some(text),
+        "\u{20ac}" => Some("EUR"),
+        "\u{a3}" => Some("GBP"),
+        "\u{20b9}" => Some("INR"),
+        "\u{20bf}" => Some("BTC"),
+        _ if word("US$") => Some("USD"),
+        _ if word("euro") || word("euros") => Some("EUR"),
+        _ if word("dollar") || word("dollars") => Some("$"),
+        _ if text.len() == 3 => CODES.split_ascii_whitespace().find(|code| word(code)),
+        _ => None,
     }
 }
 

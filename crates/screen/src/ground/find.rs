@@ -6,6 +6,7 @@ use super::{FoundValue, VALUES_MAX};
 use crate::canon::{date, number, place};
 use crate::mapped::Mapped;
 use ancile_core::{ArgKind, CanonicalValue};
+use core::cmp::Reverse;
 use core::ops::Range;
 
 /// Most tokens that a number, an account or a date is read from.
@@ -36,6 +37,30 @@ pub(crate) fn typed(text: &Mapped<'_>, out: &mut Vec<FoundValue>) {
     accounts(&tokens, &mut finder(text, out));
     amounts(&tokens, &mut finder(text, out));
     dates(&tokens, &mut finder(text, out));
+    drop_parts(out);
+}
+
+/// Drops amounts, accounts and telephone numbers that are only a part of a longer account,
+/// telephone number or date.
+fn drop_parts(found: &mut Vec<FoundValue>) {
+    found.sort_by_key(|f| (f.span.start, Reverse(f.span.end)));
+    let mut longest = 0..0;
+    found.retain(|f| {
+        let whole = matches!(
+            f.value.kind,
+            ArgKind::Account | ArgKind::Phone | ArgKind::Date
+        );
+        let part = matches!(
+            f.value.kind,
+            ArgKind::Account | ArgKind::Phone | ArgKind::Amount
+        );
+        let inside =
+            longest.end > f.span.end || longest.end == f.span.end && longest.start < f.span.start;
+        if whole && f.span.end > longest.end {
+            longest = f.span.clone();
+        }
+        !(part && inside)
+    });
 }
 
 /// Each search has room of its own, so that none can starve another.
@@ -151,7 +176,7 @@ fn looks_like_phone(run: &str) -> bool {
         .collect();
     let single = groups.iter().filter(|group| group.len() == 1).count();
     let words: Vec<&str> = run.split(' ').collect();
-    let dated = date::read(&words).is_some();
+    let dated = words.iter().any(|word| date::read(&[word]).is_some());
     let address = run.parse::<std::net::Ipv4Addr>().is_ok();
     let decimal = groups.len() == 2 && run.contains('.');
     single <= 2 && !run.contains("  ") && !dated && !address && !decimal
@@ -162,6 +187,10 @@ fn accounts(tokens: &[Range<usize>], f: &mut Finder<'_, '_>) {
     let get = |token: &Range<usize>| text.get(token.clone()).unwrap_or_default();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
+        if !has_digit(get(token)) {
+            at += 1;
+            continue;
+        }
         let window = adjacent(text, tokens, at);
         if let Some((taken, canonical)) = grouped_iban(text, window) {
             let end = window.get(taken - 1).map_or(token.end, |last| last.end);
@@ -214,7 +243,7 @@ fn adjacent<'t>(text: &str, tokens: &'t [Range<usize>], at: usize) -> &'t [Range
 /// An IBAN at the start of the window, and how many tokens it takes.
 fn grouped_iban(text: &str, window: &[Range<usize>]) -> Option<(usize, String)> {
     let first = text.get(window.first()?.clone())?;
-    let coded = first.bytes().nth(2).is_some_and(|b| b.is_ascii_digit());
+    let coded = first.as_bytes().get(2).is_some_and(u8::is_ascii_digit);
     let length = number::iban_length(first).filter(|_| coded)?;
     let mut compact = String::new();
     for (taken, token) in window.iter().enumerate() {
@@ -233,6 +262,10 @@ fn grouped_iban(text: &str, window: &[Range<usize>]) -> Option<(usize, String)> 
     None
 }
 
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|b| b.is_ascii_digit())
+}
+
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
@@ -242,6 +275,10 @@ fn amounts(tokens: &[Range<usize>], f: &mut Finder<'_, '_>) {
     let get = |token: &Range<usize>| text.get(token.clone()).unwrap_or_default();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
+        if !has_digit(get(token)) {
+            at += 1;
+            continue;
+        }
         let window = adjacent(text, tokens, at);
         let taken = thousands(text, window).max(1);
         let end = window.get(taken - 1).map_or(token.end, |last| last.end);
@@ -324,6 +361,10 @@ fn dates(tokens: &[Range<usize>], f: &mut Finder<'_, '_>) {
     let text = f.text.text.as_ref();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
+        if !date::may_start(text.get(token.clone()).unwrap_or_default()) {
+            at += 1;
+            continue;
+        }
         let window = tokens.get(at..tokens.len().min(at + 5)).unwrap_or_default();
         let joined = window
             .iter()

@@ -26,7 +26,11 @@ pub(crate) fn tokens(text: &str) -> Vec<Range<usize>> {
 
 /// Whether a character parts tokens.
 pub(crate) fn parts(c: char) -> bool {
-    c.is_whitespace() || "<>\"()[]{}|,;`".contains(c) || is_quote(c)
+    match c {
+        '<' | '>' | '"' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | ',' | ';' | '`' => true,
+        c if c.is_ascii() => c.is_ascii_whitespace() || c == '\u{b}',
+        c => c.is_whitespace() || is_quote(c),
+    }
 }
 
 fn is_quote(c: char) -> bool {

@@ -38,6 +38,14 @@ pub(crate) struct Matcher {
 /// The word lists that a text has a word of.
 pub(crate) struct Present(Vec<bool>);
 
+#[cfg(test)]
+impl Present {
+    /// As if the text had words of all lists.
+    pub fn all(matcher: &Matcher) -> Self {
+        Self(vec![true; matcher.lists])
+    }
+}
+
 impl Matcher {
     pub fn new(table: Table) -> Result<Self, RuleTableError> {
         let names: BTreeMap<&str, usize> = table.lists.keys().copied().zip(0..).collect();

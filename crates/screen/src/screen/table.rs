@@ -80,15 +80,6 @@ pub struct Rule {
     pub(crate) unless_negated: bool,
 }
 
-impl Rule {
-    /// The family: the part of the id before the dot.
-    #[must_use]
-    pub fn family(&self) -> &'static str {
-        let id = self.id.as_str();
-        id.split_once('.').map_or(id, |(family, _)| family)
-    }
-}
-
 /// The whole table.
 pub(crate) struct Table {
     pub version: u32,

@@ -90,6 +90,12 @@ impl RuleId {
     pub const fn as_str(self) -> &'static str {
         self.0
     }
+
+    /// The family: the part of the id before the dot.
+    #[must_use]
+    pub fn family(self) -> &'static str {
+        self.0.split_once('.').map_or(self.0, |(family, _)| family)
+    }
 }
 
 impl fmt::Display for RuleId {

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Integration tests of screening.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test stops where what it expects is not there"
+)]
+
+mod corpora;
 mod grounding;
+mod near;
 mod property;
+mod screening;
