@@ -651,3 +651,15 @@ pub struct TenantSpec {
     /// The operator of the new tenant.
     pub operator: PrincipalName,
 }
+
+impl std::fmt::Debug for KeyMade {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "KeyMade({})", self.id)
+    }
+}
+
+impl std::fmt::Debug for SessionOpened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SessionOpened({}, {})", self.id, self.class)
+    }
+}

@@ -32,7 +32,9 @@ impl text::Text for SourceField {
 /// Roots in text form, one a line item: `user:alice`, `source:bank/rates/rate`,
 /// `endorsed:alice:<digest>`; an empty list is untrusted.
 pub(crate) fn roots_text(roots: &RootSet) -> Vec<String> {
-    let RootSet::Trusted(roots) = roots else { return Vec::new() };
+    let RootSet::Trusted(roots) = roots else {
+        return Vec::new();
+    };
     let one = |root: &TrustRoot| match root {
         TrustRoot::User(user) => format!("user:{user}"),
         TrustRoot::Source(field) => format!("source:{}", text::Text::text(field)),
@@ -77,12 +79,16 @@ pub(crate) struct Shown {
     pub class: AuthorityClass,
     pub roots: Vec<String>,
     /// The record hash, if it is an entry.
-    #[serde(with = "text::option", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "text::option",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub entry: Option<Digest>,
     /// Origin without text, for explanations.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub from: String,
-    /// Commitment to salt and text; the text itself is content of this leaf for class 1 and 2.
+    /// Commitment to a salt and the text.
     #[serde(with = "text")]
     pub commitment: Digest,
     /// Keyed hashes of typed values, for class 4.
@@ -157,7 +163,12 @@ pub(crate) struct Parked {
 
 /// What happened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "event", content = "data", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(
+    tag = "event",
+    content = "data",
+    rename_all = "snake_case",
+    deny_unknown_fields
+)]
 pub(crate) enum Event {
     /// The first leaf of every log.
     TenantMade {
@@ -249,8 +260,19 @@ pub(crate) enum Event {
         #[serde(with = "text")]
         session: SessionId,
         items: Vec<Shown>,
+        /// Commitment to the content beside this leaf: the texts that ground, by item.
+        #[serde(
+            with = "text::option",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        texts: Option<Digest>,
         /// The permit whose result this is.
-        #[serde(with = "text::option", default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            with = "text::option",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
         result_of: Option<PermitId>,
     },
     /// A permitted call's result was declared not shown.

@@ -1,2 +1,582 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The write, recall, act and fire gates, in order.
+//!
+//! The core decides, this crate orders the steps. Everything that happens is an event or a record
+//! in a tenant's log; the state is what follows from the log; one writer thread runs the jobs of
+//! all callers in groups, commits, and only then answers.
+
+mod act;
+mod admin;
+pub mod api;
+mod audit;
+mod content;
+mod core;
+mod event;
+mod fire;
+mod home;
+mod index;
+mod read;
+mod recall;
+mod refusal;
+mod review;
+mod session;
+mod state;
+mod step;
+mod text;
+mod turn;
+mod value_json;
+mod write;
+mod writer;
+
+pub use audit::{AuditSummary, audit, new_witness_epoch};
+pub use fire::FireSpec;
+pub use refusal::{Fault, Refusal};
+pub use turn::Caller;
+pub use value_json::{ValueFault, value_from_json, value_to_json};
+
+use crate::core::{Core, KeyTable};
+use crate::home::Home;
+use ancile_core::{
+    ApprovalId, ArgKind, CanonicalValue, Channel, Digest, EntryId, FieldName, MandateId,
+    NamespaceName, PrincipalName, Role, SessionId, SourceField, SourceName, SourceState,
+    TenantName, ToolName,
+};
+use ancile_policy::Canonicalise;
+use ancile_screen::Screener;
+use api::{
+    ApprovalView, ContextPack, EntryView, FireAnswer, Gates, Health, KeyMade, KeySpec, KeyView,
+    LineageView, MandateSpec, MandateView, Page, QuarantineView, Recall, SessionOpened,
+    SessionSpec, SessionView, SourceView, StepAnswer, StepOp, TaskView, TenantSpec, Write, Written,
+};
+use state::Key;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use turn::{Turn, clock, unauthenticated};
+use writer::Writer;
+
+/// The one canonicaliser, as policy takes it.
+pub(crate) struct Canon;
+
+impl Canonicalise for Canon {
+    fn canonical(&self, kind: ArgKind, text: &str) -> Option<CanonicalValue> {
+        ancile_screen::canonical(kind, text)
+    }
+}
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
+    /// The home directory: `data`, `keys`, `witness`.
+    pub home: PathBuf,
+    /// Whether decisions bind.
+    pub gates: Gates,
+    /// Whether content is screened. The gates hold without.
+    pub screening: bool,
+}
+
+/// What was found at open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenReport {
+    /// The witness was one group behind: the last process died between commit and answer.
+    pub witness_behind: bool,
+    /// Entries that were edited or removed behind the store's back; each is refused.
+    pub damage: Vec<String>,
+}
+
+/// The keys of a first run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstKeys {
+    /// The tenant.
+    pub tenant: TenantName,
+    /// Role, principal, and the file its token lies in.
+    pub entries: Vec<(&'static str, PrincipalName, PathBuf)>,
+}
+
+/// The handle on an open store; clones share it. Calls block until their group is committed.
+#[derive(Clone)]
+pub struct Engine {
+    writer: Writer,
+    keys: KeyTable,
+    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Engine")
+    }
+}
+
+fn name<T>(made: Result<T, ancile_core::NameError>) -> Result<T, Refusal> {
+    made.map_err(|e| turn::internal(&e))
+}
+
+impl Engine {
+    /// Whether a first run was made in this home.
+    #[must_use]
+    pub fn is_initialised(home: &Path) -> bool {
+        Home::new(home).is_initialised()
+    }
+
+    /// Makes a home: data, keys, witness, tenant `default` with namespace `main`, and a key each
+    /// for operator, user, host and agent.
+    ///
+    /// # Errors
+    /// [`Refusal`] when the home holds a store already, or cannot be written.
+    pub fn init(home: &Path) -> Result<FirstKeys, Refusal> {
+        let place = Home::new(home);
+        place.make()?;
+        let store = ancile_store::Store::create(place.store_config()?)
+            .map_err(|e| Refusal::new(Fault::Unavailable, "store_refused", e.to_string()))?;
+        drop(store);
+        let config = EngineConfig {
+            home: home.to_owned(),
+            gates: Gates::Enforce,
+            screening: false,
+        };
+        let (engine, _) = Self::open(config)?;
+        let made = engine.writer.submit(first_keys)?;
+        engine.close();
+        let mut entries = Vec::new();
+        for (role, principal, token) in made {
+            entries.push((role, principal, place.write_token(role, &token)?));
+        }
+        Ok(FirstKeys {
+            tenant: name(TenantName::new("default"))?,
+            entries,
+        })
+    }
+
+    /// Opens a store, verifying it against its log, checkpoint and witness.
+    ///
+    /// # Errors
+    /// [`Refusal`] naming what does not hold and the next step.
+    pub fn open(config: EngineConfig) -> Result<(Self, OpenReport), Refusal> {
+        let screener = if config.screening {
+            Some(Arc::new(Screener::new().map_err(|e| turn::internal(&e))?))
+        } else {
+            None
+        };
+        let core = Core::open(Home::new(&config.home), config.gates, screener)?;
+        let report = OpenReport {
+            witness_behind: core.report.witness == ancile_ledger::WitnessState::OneBehind,
+            damage: core.report.damage.iter().map(ToString::to_string).collect(),
+        };
+        let keys = Arc::clone(&core.keys);
+        let (writer, thread) = Writer::start(core).map_err(|e| turn::internal(&e))?;
+        let thread = Arc::new(Mutex::new(Some(thread)));
+        Ok((
+            Self {
+                writer,
+                keys,
+                thread,
+            },
+            report,
+        ))
+    }
+
+    /// Writes the server's address into the lock file, for commands to find.
+    ///
+    /// # Errors
+    /// [`Refusal`] when the lock file cannot be written.
+    pub fn set_address(&self, address: &str) -> Result<(), Refusal> {
+        let address = address.to_owned();
+        self.writer.submit(move |t| {
+            t.core.address = Some(address.clone());
+            t.core
+                .store()?
+                .set_address(&address)
+                .map_err(|e| turn::internal(&e))
+        })
+    }
+
+    /// Ends the writer after the jobs before this, and waits until the store is closed.
+    pub fn close(self) {
+        self.writer.stop();
+        let handle = match self.thread.lock() {
+            Ok(mut thread) => thread.take(),
+            Err(poisoned) => poisoned.into_inner().take(),
+        };
+        if let Some(handle) = handle
+            && handle.join().is_err()
+        {
+            tracing::error!("writer thread ended by a panic");
+        }
+    }
+
+    /// Checks a token.
+    ///
+    /// # Errors
+    /// [`Fault::Unauthenticated`] for an unknown, expired or revoked key; nothing tells which.
+    pub fn authenticate(&self, token: &str) -> Result<Caller, Refusal> {
+        let hash = Digest::sha256(token.as_bytes());
+        let table = match self.keys.read() {
+            Ok(table) => table,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        let key = table.get(&hash).ok_or_else(unauthenticated)?;
+        if key.revoked || key.spec.expires.is_some_and(|at| clock() >= at) {
+            return Err(unauthenticated());
+        }
+        Ok(Caller {
+            hash,
+            tenant: key.tenant.clone(),
+            spec: key.spec.clone(),
+        })
+    }
+
+    fn with<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        f: impl FnOnce(&mut Turn<'_>, &Key) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let caller = caller.clone();
+        self.writer.submit(move |turn| {
+            let key = turn.check(&caller)?;
+            f(turn, &key)
+        })
+    }
+}
+
+/// Tenant, namespace and the four keys of a first run.
+fn first_keys(turn: &mut Turn<'_>) -> Result<Vec<(&'static str, PrincipalName, String)>, Refusal> {
+    let tenant = name(TenantName::new("default"))?;
+    let operator = name(PrincipalName::new("operator"))?;
+    let main = name(NamespaceName::new("main"))?;
+    let first = admin::found_tenant(turn, &tenant, &operator)?;
+    let namespace = event::Event::NamespaceMade {
+        name: main.clone(),
+        readers: vec![],
+        writers: vec![],
+    };
+    turn.emit(&tenant, &namespace)?;
+    let mut made = vec![("operator", operator, first.token)];
+    let assistant = name(PrincipalName::new("assistant"))?;
+    use Channel::{Agent, Document, Import, Paste, PeerAgent, Source, Tool, User, Web};
+    let rows: [(&'static str, &str, Role, &[Channel]); 3] = [
+        (
+            "user",
+            "alice",
+            Role::User,
+            &[User, Paste, Document, Import],
+        ),
+        (
+            "host",
+            "host",
+            Role::Host,
+            &[
+                User, Paste, Document, Source, Tool, Web, Agent, PeerAgent, Import,
+            ],
+        ),
+        ("agent", "assistant", Role::Agent, &[Agent]),
+    ];
+    for (file, principal, role, channels) in rows {
+        let principal = name(PrincipalName::new(principal))?;
+        let spec = KeySpec {
+            principal: principal.clone(),
+            role,
+            namespaces: vec![main.clone()],
+            channels: channels.to_vec(),
+            agent: (role == Role::Agent).then(|| assistant.clone()),
+            relays_user: role == Role::Host,
+            expires: None,
+        };
+        let key = admin::make_key(turn, &tenant, spec)?;
+        made.push((file, principal, key.token));
+    }
+    Ok(made)
+}
+
+/// Each call checks the key once more on the writer thread, and answers a [`Refusal`] where the
+/// key may not, the thing is not there, or a limit is passed.
+#[allow(
+    clippy::missing_errors_doc,
+    reason = "said once for all of them, above"
+)]
+impl Engine {
+    /// Opens a session.
+    pub fn open_session(&self, by: &Caller, spec: SessionSpec) -> Result<SessionOpened, Refusal> {
+        self.with(by, move |t, k| step::open(t, k, spec, None))
+    }
+
+    /// Shows a session.
+    pub fn session(&self, by: &Caller, id: SessionId) -> Result<SessionView, Refusal> {
+        self.with(by, move |t, k| step::show(t, k, &id))
+    }
+
+    /// Closes a session.
+    pub fn close_session(&self, by: &Caller, id: SessionId, token: &str) -> Result<(), Refusal> {
+        let token = token.to_owned();
+        self.with(by, move |t, k| step::close(t, k, &id, &token))
+    }
+
+    /// Runs operations in a session, in order, all or none.
+    pub fn step(
+        &self,
+        by: &Caller,
+        id: SessionId,
+        token: &str,
+        ops: Vec<StepOp>,
+    ) -> Result<StepAnswer, Refusal> {
+        let token = token.to_owned();
+        self.with(by, move |t, k| step::step(t, k, id, &token, ops))
+    }
+
+    /// Writes an entry outside a session.
+    pub fn write(&self, by: &Caller, op: Write) -> Result<Written, Refusal> {
+        self.with(by, move |t, k| write::write(t, k, None, op))
+    }
+
+    /// Recalls for a user or an operator, outside a session.
+    pub fn recall(
+        &self,
+        by: &Caller,
+        namespace: NamespaceName,
+        op: Recall,
+    ) -> Result<ContextPack, Refusal> {
+        self.with(by, move |t, k| recall::for_person(t, k, &namespace, &op))
+    }
+
+    /// Reads an entry.
+    pub fn entry(&self, by: &Caller, id: EntryId) -> Result<EntryView, Refusal> {
+        self.with(by, move |t, k| read::entry(t, k, &id))
+    }
+
+    /// Lists entries, newest first.
+    pub fn entries(
+        &self,
+        by: &Caller,
+        namespace: NamespaceName,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<EntryView>, Refusal> {
+        let cursor = cursor.map(str::to_owned);
+        self.with(by, move |t, k| {
+            read::entries(t, k, &namespace, cursor.as_deref(), limit)
+        })
+    }
+
+    /// Says where an entry came from.
+    pub fn lineage(&self, by: &Caller, id: EntryId) -> Result<LineageView, Refusal> {
+        self.with(by, move |t, k| read::lineage(t, k, &id))
+    }
+
+    /// Proves that an entry is in the signed log, as JSON text.
+    pub fn proof(&self, by: &Caller, id: EntryId) -> Result<String, Refusal> {
+        self.with(by, move |t, k| audit::proof(t, k, &id))
+    }
+
+    /// Lists tasks, newest first.
+    pub fn tasks(
+        &self,
+        by: &Caller,
+        namespace: NamespaceName,
+        due_only: bool,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<TaskView>, Refusal> {
+        let cursor = cursor.map(str::to_owned);
+        self.with(by, move |t, k| {
+            read::tasks(t, k, &namespace, due_only, cursor.as_deref(), limit)
+        })
+    }
+
+    /// Fires a due task.
+    pub fn fire(&self, by: &Caller, id: EntryId, spec: FireSpec) -> Result<FireAnswer, Refusal> {
+        self.with(by, move |t, k| fire::fire(t, k, &id, &spec))
+    }
+
+    /// The tool manifest.
+    pub fn manifest(&self, by: &Caller) -> Result<String, Refusal> {
+        self.with(by, |t, k| admin::manifest(t, k))
+    }
+
+    /// Sets the tool manifest.
+    pub fn set_manifest(&self, by: &Caller, json: &str) -> Result<Digest, Refusal> {
+        let json = json.to_owned();
+        self.with(by, move |t, k| admin::set_manifest(t, k, &json))
+    }
+
+    /// The Cedar text that a grant would store.
+    pub fn draft_mandate(&self, by: &Caller, spec: MandateSpec) -> Result<String, Refusal> {
+        self.with(by, move |t, k| admin::draft_mandate(t, k, &spec))
+    }
+
+    /// Grants a mandate.
+    pub fn grant_mandate(&self, by: &Caller, spec: MandateSpec) -> Result<MandateView, Refusal> {
+        self.with(by, move |t, k| admin::grant_mandate(t, k, &spec))
+    }
+
+    /// Lists mandates, newest first.
+    pub fn mandates(
+        &self,
+        by: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<MandateView>, Refusal> {
+        let cursor = cursor.map(str::to_owned);
+        self.with(by, move |t, k| {
+            admin::mandates(t, k, cursor.as_deref(), limit)
+        })
+    }
+
+    /// Revokes a mandate.
+    pub fn revoke_mandate(&self, by: &Caller, id: MandateId) -> Result<(), Refusal> {
+        self.with(by, move |t, k| admin::revoke_mandate(t, k, id))
+    }
+
+    /// Lists asks, newest first.
+    pub fn approvals(
+        &self,
+        by: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<ApprovalView>, Refusal> {
+        let cursor = cursor.map(str::to_owned);
+        self.with(by, move |t, k| {
+            review::approvals(t, k, cursor.as_deref(), limit)
+        })
+    }
+
+    /// Shows an ask.
+    pub fn approval(&self, by: &Caller, id: ApprovalId) -> Result<ApprovalView, Refusal> {
+        self.with(by, move |t, k| review::approval(t, k, &id))
+    }
+
+    /// Approves exactly this call digest, once.
+    pub fn approve_once(
+        &self,
+        by: &Caller,
+        id: ApprovalId,
+        digest: Digest,
+    ) -> Result<ApprovalView, Refusal> {
+        self.with(by, move |t, k| review::answer(t, k, &id, Some(digest)))
+    }
+
+    /// Denies an ask.
+    pub fn deny(&self, by: &Caller, id: ApprovalId) -> Result<ApprovalView, Refusal> {
+        self.with(by, move |t, k| review::answer(t, k, &id, None))
+    }
+
+    /// Registers a source.
+    pub fn register_source(
+        &self,
+        by: &Caller,
+        name: SourceName,
+        tools: Vec<ToolName>,
+    ) -> Result<(), Refusal> {
+        self.with(by, move |t, k| admin::register_source(t, k, name, tools))
+    }
+
+    /// Approves a source's field with a grade.
+    pub fn approve_source(
+        &self,
+        by: &Caller,
+        field: SourceField,
+        grade: SourceState,
+    ) -> Result<(), Refusal> {
+        self.with(by, move |t, k| admin::approve_source(t, k, field, grade))
+    }
+
+    /// Withdraws approval from one field of a source, or from all.
+    pub fn revoke_source(
+        &self,
+        by: &Caller,
+        name: SourceName,
+        field: Option<(ToolName, FieldName)>,
+    ) -> Result<(), Refusal> {
+        self.with(by, move |t, k| admin::revoke_source(t, k, &name, field))
+    }
+
+    /// Lists sources.
+    pub fn sources(&self, by: &Caller) -> Result<Vec<SourceView>, Refusal> {
+        self.with(by, |t, k| admin::sources(t, k))
+    }
+
+    /// Lists the quarantine shelf, newest first.
+    pub fn quarantine(
+        &self,
+        by: &Caller,
+        namespace: NamespaceName,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<QuarantineView>, Refusal> {
+        let cursor = cursor.map(str::to_owned);
+        self.with(by, move |t, k| {
+            review::quarantine(t, k, &namespace, cursor.as_deref(), limit)
+        })
+    }
+
+    /// Takes an entry with exactly this digest off the shelf.
+    pub fn release(
+        &self,
+        by: &Caller,
+        id: EntryId,
+        digest: Digest,
+        reason: &str,
+    ) -> Result<EntryView, Refusal> {
+        let reason = reason.to_owned();
+        self.with(by, move |t, k| review::release(t, k, &id, &digest, &reason))
+    }
+
+    /// Takes an entry with exactly this digest off the shelf for good.
+    pub fn discard(&self, by: &Caller, id: EntryId, digest: Digest) -> Result<(), Refusal> {
+        self.with(by, move |t, k| review::discard(t, k, &id, &digest))
+    }
+
+    /// Makes a key.
+    pub fn make_key(&self, by: &Caller, spec: KeySpec) -> Result<KeyMade, Refusal> {
+        self.with(by, move |t, k| admin::new_key(t, k, spec))
+    }
+
+    /// Lists keys.
+    pub fn keys(&self, by: &Caller) -> Result<Vec<KeyView>, Refusal> {
+        self.with(by, |t, k| admin::keys(t, k))
+    }
+
+    /// Revokes a key by its id.
+    pub fn revoke_key(&self, by: &Caller, id: &str) -> Result<(), Refusal> {
+        let id = id.to_owned();
+        self.with(by, move |t, k| admin::revoke_key(t, k, &id))
+    }
+
+    /// Makes a tenant.
+    pub fn make_tenant(&self, by: &Caller, spec: TenantSpec) -> Result<KeyMade, Refusal> {
+        self.with(by, move |t, k| admin::make_tenant(t, k, &spec))
+    }
+
+    /// Makes a namespace.
+    pub fn make_namespace(
+        &self,
+        by: &Caller,
+        name: NamespaceName,
+        readers: Vec<PrincipalName>,
+        writers: Vec<PrincipalName>,
+    ) -> Result<(), Refusal> {
+        self.with(by, move |t, k| {
+            admin::make_namespace(t, k, name, readers, writers)
+        })
+    }
+
+    /// The signed checkpoint.
+    pub fn checkpoint(&self) -> Result<String, Refusal> {
+        self.writer
+            .submit(|t| Ok(t.core.store()?.checkpoint().text().to_owned()))
+    }
+
+    /// How the store stands. Never refuses: a store that cannot answer is `down`.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.writer
+            .submit(|t| audit::health(t))
+            .unwrap_or_else(|refusal| Health {
+                integrity: "down",
+                problems: vec![refusal.outside],
+                groups: 0,
+                tenants: 0,
+                entries: 0,
+                gates: Gates::Enforce,
+                witness_was_behind: false,
+            })
+    }
+}

@@ -43,7 +43,12 @@ impl Refusal {
     /// A refusal whose sentence says all there is.
     #[must_use]
     pub fn new(fault: Fault, code: &'static str, outside: impl Into<String>) -> Self {
-        Self { fault, code, outside: outside.into(), inside: String::new() }
+        Self {
+            fault,
+            code,
+            outside: outside.into(),
+            inside: String::new(),
+        }
     }
 
     /// Adds what only the log may see.

@@ -6,7 +6,7 @@ use ancile_core::{
     NamespaceName, PermitId, PrincipalName, Role, SessionId, SourceName, SourceState, TenantName,
     ToolName,
 };
-use serde::{Deserialize, Deserializer, Serializer, de::Error as _, ser::SerializeSeq as _};
+use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
 /// A type with one text form.
 pub(crate) trait Text: Sized {
@@ -32,7 +32,14 @@ macro_rules! text_enum {
         fn from_text(text: &str) -> Option<Self> { Self::parse(text) }
     })+ };
 }
-text_name!(TenantName, NamespaceName, PrincipalName, SourceName, ToolName, FieldName);
+text_name!(
+    TenantName,
+    NamespaceName,
+    PrincipalName,
+    SourceName,
+    ToolName,
+    FieldName
+);
 text_id!(EntryId, SessionId, MandateId, PermitId, ApprovalId);
 text_enum!(AuthorityClass, Channel, Role, SourceState);
 
@@ -64,7 +71,8 @@ impl Text for Micros {
 }
 
 fn read<'de, D: Deserializer<'de>, T: Text>(text: &str) -> Result<T, D::Error> {
-    T::from_text(text).ok_or_else(|| D::Error::custom(format!("`{}` is out of range", text.escape_debug())))
+    T::from_text(text)
+        .ok_or_else(|| D::Error::custom(format!("`{}` is out of range", text.escape_debug())))
 }
 
 /// One value, for `#[serde(with = "text")]`.
@@ -81,7 +89,10 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Text>(d: D) -> Result<T,
 pub(crate) mod option {
     use super::{Deserialize, Deserializer, Serializer, Text, read};
 
-    pub(crate) fn serialize<S: Serializer, T: Text>(v: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer, T: Text>(
+        v: &Option<T>,
+        s: S,
+    ) -> Result<S::Ok, S::Error> {
         match v {
             Some(value) => s.serialize_some(&value.text()),
             None => s.serialize_none(),
@@ -91,13 +102,16 @@ pub(crate) mod option {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Text>(
         d: D,
     ) -> Result<Option<T>, D::Error> {
-        Option::<String>::deserialize(d)?.map(|text| read::<D, T>(&text)).transpose()
+        Option::<String>::deserialize(d)?
+            .map(|text| read::<D, T>(&text))
+            .transpose()
     }
 }
 
 /// A list of values.
 pub(crate) mod list {
-    use super::{Deserialize, Deserializer, SerializeSeq as _, Serializer, Text, read};
+    use super::{Deserialize, Deserializer, Serializer, Text, read};
+    use serde::ser::SerializeSeq as _;
 
     pub(crate) fn serialize<S: Serializer, T: Text>(v: &[T], s: S) -> Result<S::Ok, S::Error> {
         let mut seq = s.serialize_seq(Some(v.len()))?;
@@ -107,7 +121,12 @@ pub(crate) mod list {
         seq.end()
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Text>(d: D) -> Result<Vec<T>, D::Error> {
-        Vec::<String>::deserialize(d)?.iter().map(|text| read::<D, T>(text)).collect()
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Text>(
+        d: D,
+    ) -> Result<Vec<T>, D::Error> {
+        Vec::<String>::deserialize(d)?
+            .iter()
+            .map(|text| read::<D, T>(text))
+            .collect()
     }
 }

@@ -40,7 +40,10 @@ fn convert(json: &serde_json::Value, depth: usize, nodes: &mut usize) -> Result<
         serde_json::Value::Number(n) => Value::Number(n.to_string().into()),
         serde_json::Value::String(s) => Value::Text(s.as_str().into()),
         serde_json::Value::Array(items) => Value::List(
-            items.iter().map(|item| convert(item, next, nodes)).collect::<Result<_, _>>()?,
+            items
+                .iter()
+                .map(|item| convert(item, next, nodes))
+                .collect::<Result<_, _>>()?,
         ),
         serde_json::Value::Object(map) => Value::Map(
             map.iter()
@@ -56,13 +59,16 @@ pub fn value_to_json(value: &Value) -> serde_json::Value {
     match value {
         Value::Null => serde_json::Value::Null,
         Value::Bool(b) => serde_json::Value::Bool(*b),
-        Value::Number(n) => n
-            .parse::<serde_json::Number>()
-            .map_or_else(|_| serde_json::Value::String(n.to_string()), serde_json::Value::Number),
+        Value::Number(n) => n.parse::<serde_json::Number>().map_or_else(
+            |_| serde_json::Value::String(n.to_string()),
+            serde_json::Value::Number,
+        ),
         Value::Text(s) => serde_json::Value::String(s.to_string()),
         Value::List(items) => items.iter().map(value_to_json).collect(),
         Value::Map(map) => serde_json::Value::Object(
-            map.iter().map(|(k, v)| (k.to_string(), value_to_json(v))).collect(),
+            map.iter()
+                .map(|(k, v)| (k.to_string(), value_to_json(v)))
+                .collect(),
         ),
     }
 }
@@ -79,15 +85,24 @@ pub(crate) fn leaves(value: &Value, out: &mut Vec<String>) {
 
 /// A call as `{"tool": ..., "args": {...}}`.
 pub(crate) fn call_to_json(call: &ProposedCall) -> serde_json::Value {
-    let args: serde_json::Map<String, serde_json::Value> =
-        call.args.iter().map(|(k, v)| (k.to_string(), value_to_json(v))).collect();
+    let args: serde_json::Map<String, serde_json::Value> = call
+        .args
+        .iter()
+        .map(|(k, v)| (k.to_string(), value_to_json(v)))
+        .collect();
     serde_json::json!({ "tool": call.tool.as_str(), "args": args })
 }
 
 /// Reads [`call_to_json`].
 pub(crate) fn call_from_json(json: &serde_json::Value) -> Result<ProposedCall, String> {
-    let tool = json.get("tool").and_then(|t| t.as_str()).ok_or("a call has no tool")?;
-    let args = json.get("args").and_then(|a| a.as_object()).ok_or("a call has no arguments")?;
+    let tool = json
+        .get("tool")
+        .and_then(|t| t.as_str())
+        .ok_or("a call has no tool")?;
+    let args = json
+        .get("args")
+        .and_then(|a| a.as_object())
+        .ok_or("a call has no arguments")?;
     let mut map = BTreeMap::new();
     for (name, value) in args {
         map.insert(
@@ -95,7 +110,10 @@ pub(crate) fn call_from_json(json: &serde_json::Value) -> Result<ProposedCall, S
             value_from_json(value).map_err(|fault| fault.to_string())?,
         );
     }
-    Ok(ProposedCall { tool: ToolName::new(tool).map_err(|e| e.to_string())?, args: map })
+    Ok(ProposedCall {
+        tool: ToolName::new(tool).map_err(|e| e.to_string())?,
+        args: map,
+    })
 }
 
 /// For `#[serde(with = ...)]`.

@@ -15,6 +15,7 @@ mod fault;
 mod load;
 mod lock;
 mod open;
+mod outside;
 mod prove;
 mod rows;
 mod schema;

@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The act gate: proposed calls, permits, and asks that wait for a person.
+
+use crate::api::{
+    APPROVAL_SECONDS, ApprovalState, CallAnswer, Gates, OPEN_ASKS_MAX, Propose, Reason,
+};
+use crate::event::{Decided, Event, Parked};
+use crate::home::random;
+use crate::refusal::{Fault, Refusal};
+use crate::session::Session;
+use crate::state::{ApprovalRow, Tenant};
+use crate::step::In;
+use crate::turn::{Turn, not_found};
+use ancile_core::{
+    ApprovalId, AuthorityClass, CallCell, CallFacts, CanonicalValue, Coverage, Decision, Digest,
+    Grant, Ground, MandateId, PermitBinding, PermitId, ProposedCall, SensitiveArg, SessionMode,
+    call, grounded, permit, permit_approved,
+};
+use ancile_policy::{CallContext, CheckedCall, MissReason, SchemaDenial};
+use std::collections::BTreeSet;
+
+/// A call as policy sees it.
+struct Weighed {
+    sensitive: Vec<SensitiveArg>,
+    /// Every argument, sensitive or not: what a result may echo.
+    all: Vec<SensitiveArg>,
+    side_effect: bool,
+    coverage: Coverage,
+    misses: Vec<(MandateId, MissReason)>,
+    /// The call does not fit the schema: a deny.
+    misfit: Option<SchemaDenial>,
+    known: bool,
+}
+
+/// Decides on a proposed call; a permit, a parked ask, or a deny with reasons.
+pub(crate) fn propose(
+    turn: &mut Turn<'_>,
+    at: &In<'_>,
+    op: Propose,
+) -> Result<CallAnswer, Refusal> {
+    let session = at.session(turn)?;
+    let tenant = turn.tenant(&at.key.tenant)?;
+    let class = session.class(tenant);
+    let weighed = weigh(turn, tenant, &session, class, &op.call);
+    let grounds = session.grounds(tenant, &weighed.all);
+    let facts = CallFacts {
+        class,
+        side_effect: weighed.side_effect,
+        coverage: &weighed.coverage,
+        sensitive: &weighed.sensitive,
+        grounds: &grounds,
+        mode: session.spec.mode,
+        deny_class_4: false,
+    };
+    let cell = match weighed.misfit {
+        Some(_) => CallCell {
+            decision: Decision::Deny,
+            mandate: None,
+        },
+        None => call(&facts),
+    };
+    let mut reasons = reasons(turn, tenant, &session, &weighed, &facts, &cell);
+    let binding = binding(tenant, &session, &op.call);
+    let (cell, approval) = approved(turn, tenant, &session, &op, cell, &mut reasons)?;
+    let echo = echo(&weighed, &grounds, class);
+    let draft = Draft {
+        class,
+        cell,
+        approval,
+        binding,
+        weighed,
+        reasons,
+        echo,
+    };
+    conclude(turn, at, &op.call, draft)
+}
+
+/// Everything about a call before it is logged.
+struct Draft {
+    class: AuthorityClass,
+    cell: CallCell,
+    approval: Option<ApprovalId>,
+    binding: PermitBinding,
+    weighed: Weighed,
+    reasons: Vec<Reason>,
+    echo: (AuthorityClass, bool),
+}
+
+fn weigh(
+    turn: &Turn<'_>,
+    tenant: &Tenant,
+    session: &Session,
+    class: AuthorityClass,
+    call: &ProposedCall,
+) -> Weighed {
+    let uses = |id| {
+        tenant
+            .mandate_rows
+            .get(&id)
+            .map_or(u32::MAX, |row| row.uses)
+    };
+    let context = CallContext {
+        agent: &session.spec.agent,
+        user: &session.spec.user,
+        now: turn.now,
+        class,
+        uses: &uses,
+    };
+    let mut weighed = Weighed {
+        sensitive: Vec::new(),
+        all: Vec::new(),
+        side_effect: true,
+        coverage: Coverage::default(),
+        misses: Vec::new(),
+        misfit: None,
+        known: false,
+    };
+    match tenant.manifest.check(call, &crate::Canon) {
+        Ok(checked) => {
+            let answer = tenant.mandates.coverage(&checked, &context);
+            weighed.sensitive = checked.sensitive();
+            weighed.all = every_arg(&checked);
+            weighed.side_effect = checked.tool().effect.has_side_effect();
+            weighed.coverage = answer.coverage;
+            weighed.misses = answer.near_misses;
+            weighed.known = true;
+        }
+        // A tool that no manifest lists has side effects; no mandate can cover it.
+        Err(SchemaDenial::UnknownTool { .. }) => {}
+        Err(denial) => weighed.misfit = Some(denial),
+    }
+    weighed
+}
+
+fn every_arg(checked: &CheckedCall<'_>) -> Vec<SensitiveArg> {
+    let args = checked.args().map(|(name, arg)| SensitiveArg {
+        name: name.as_str().into(),
+        elements: arg
+            .elements()
+            .iter()
+            .map(|e| e.canonical().cloned())
+            .collect(),
+    });
+    args.collect()
+}
+
+/// Whether a task's or call's tool has a side effect, and whether a mandate covers it.
+pub(crate) fn effect_and_coverage(
+    turn: &Turn<'_>,
+    tenant: &Tenant,
+    session: &Session,
+    class: AuthorityClass,
+    call: &ProposedCall,
+) -> (bool, bool) {
+    let weighed = weigh(turn, tenant, session, class, call);
+    (
+        weighed.side_effect,
+        weighed.misfit.is_none() && !weighed.coverage.grants.is_empty(),
+    )
+}
+
+fn binding(tenant: &Tenant, session: &Session, call: &ProposedCall) -> PermitBinding {
+    PermitBinding {
+        call: call.digest(),
+        manifest: tenant.manifest.digest(),
+        policy_epoch: tenant.epoch,
+        session_root: session.root,
+    }
+}
+
+/// The class that an echo of the arguments has, and whether they are grounded as a whole.
+fn echo(weighed: &Weighed, grounds: &[Ground], class: AuthorityClass) -> (AuthorityClass, bool) {
+    let nothing = Grant {
+        mandate: MandateId::from_bytes([0; 16]),
+        weakest: AuthorityClass::AgentDerived,
+        fixed: BTreeSet::new(),
+        fixes_all: false,
+    };
+    let grounded = weighed.known && grounded(&weighed.all, &nothing, grounds);
+    match (class, grounded) {
+        (AuthorityClass::Untrusted, true) => (AuthorityClass::AgentDerived, true),
+        (class, grounded) => (class, grounded),
+    }
+}
+
+/// Uses an approval given once for exactly this call, if the caller names one.
+fn approved(
+    turn: &Turn<'_>,
+    tenant: &Tenant,
+    session: &Session,
+    op: &Propose,
+    cell: CallCell,
+    reasons: &mut Vec<Reason>,
+) -> Result<(CallCell, Option<ApprovalId>), Refusal> {
+    let Some(id) = op.approval else {
+        return Ok((cell, None));
+    };
+    let row = tenant
+        .approvals
+        .get(&id)
+        .ok_or_else(|| not_found("approval"))?;
+    let asked = tenant
+        .sessions
+        .get(&row.parked.session)
+        .ok_or_else(|| not_found("approval"))?;
+    if asked.spec.agent != session.spec.agent || asked.spec.user != session.spec.user {
+        return Err(not_found("approval"));
+    }
+    stands(turn, tenant, row)?;
+    if row.state_at(turn.now) != ApprovalState::Approved {
+        return Err(Refusal::new(
+            Fault::Conflict,
+            "approval_not_usable",
+            "the approval is not (or no longer) approved; ask again",
+        ));
+    }
+    if row.parked.call.digest() != op.call.digest() {
+        return Err(Refusal::new(
+            Fault::Conflict,
+            "approval_other_call",
+            "the approval is for another call; propose exactly the call that was approved",
+        ));
+    }
+    reasons.push(reason(
+        "call.approved_once",
+        "a person approved exactly this call, once",
+    ));
+    Ok((
+        CallCell {
+            decision: Decision::Permit,
+            mandate: None,
+        },
+        Some(id),
+    ))
+}
+
+/// An ask stands only under the manifest and policy it was made under.
+pub(crate) fn stands(turn: &Turn<'_>, tenant: &Tenant, row: &ApprovalRow) -> Result<(), Refusal> {
+    if turn.now >= row.parked.expires {
+        let text = "the ask has expired; propose the call again";
+        return Err(Refusal::new(Fault::Conflict, "approval_expired", text));
+    }
+    if row.parked.manifest != tenant.manifest.digest() || row.parked.epoch != tenant.epoch {
+        let text = "tools or policy changed since the ask; propose the call again";
+        return Err(Refusal::new(Fault::Conflict, "approval_outdated", text));
+    }
+    Ok(())
+}
+
+/// Applies the mode, logs the decision, and makes the permit or parks the ask.
+fn conclude(
+    turn: &mut Turn<'_>,
+    at: &In<'_>,
+    proposed: &ProposedCall,
+    mut draft: Draft,
+) -> Result<CallAnswer, Refusal> {
+    let gates = turn.core.gates;
+    let table = draft.cell.decision;
+    let session = at.session(turn)?;
+    if gates != Gates::Enforce && !table.permits() {
+        draft.cell = CallCell {
+            decision: Decision::Permit,
+            mandate: None,
+        };
+        if gates == Gates::LogOnly {
+            tracing::warn!(session = %at.id, would_be = table.name(), "log only: not enforced");
+        }
+    } else if table == Decision::Ask && open_asks(turn, at, &session)? >= OPEN_ASKS_MAX {
+        draft.cell.decision = Decision::Deny;
+        let text = format!("{OPEN_ASKS_MAX} asks of this session already wait");
+        draft.reasons.push(reason("call.too_many_asks", &text));
+    }
+    let permitted = match draft.approval {
+        Some(_) => permit_approved(&proposed.digest(), draft.binding, turn.now),
+        None => permit(&draft.cell, draft.binding, turn.now),
+    };
+    let permit_id = match &permitted {
+        Some(_) => Some(PermitId::at(turn.unix_ms(), random()?)),
+        None => None,
+    };
+    let would_be = (table != draft.cell.decision && gates != Gates::Enforce).then_some(table);
+    let event = decided(turn, at, proposed, &draft, permit_id, would_be);
+    turn.emit(&at.key.tenant, &Event::Decided(event))?;
+    let permit_expires = permitted.as_ref().map(ancile_core::PermittedCall::expires);
+    if let (Some(id), Some(permitted)) = (permit_id, permitted) {
+        turn.core.permits.insert(id, permitted);
+    }
+    let parked = match draft.cell.decision {
+        Decision::Ask => Some(park(turn, at, proposed, &draft)?),
+        _ => None,
+    };
+    Ok(CallAnswer {
+        decision: draft.cell.decision,
+        would_be,
+        digest: draft.binding.call,
+        class: draft.class,
+        permit: permit_id,
+        permit_expires,
+        approval: parked,
+        mandate: draft.cell.mandate,
+        reasons: draft.reasons,
+    })
+}
+
+fn decided(
+    turn: &Turn<'_>,
+    at: &In<'_>,
+    proposed: &ProposedCall,
+    draft: &Draft,
+    permit: Option<PermitId>,
+    would_be: Option<Decision>,
+) -> Decided {
+    let values = draft
+        .weighed
+        .all
+        .iter()
+        .flat_map(|arg| arg.elements.iter().flatten());
+    let args: Vec<Digest> = values
+        .map(|value: &CanonicalValue| turn.value_hash(value))
+        .take(ARG_HASHES_MAX)
+        .collect();
+    let writes_out = draft.class == AuthorityClass::Untrusted && draft.weighed.side_effect;
+    Decided {
+        session: at.id,
+        call: draft.binding.call,
+        tool: proposed.tool.clone(),
+        class: draft.class,
+        decision: draft.cell.decision,
+        would_be,
+        permit,
+        mandate: draft.cell.mandate,
+        approval: draft.approval,
+        rules: draft.reasons.iter().map(|r| r.rule.clone()).collect(),
+        entries: draft
+            .reasons
+            .iter()
+            .flat_map(|r| r.entries.iter().copied())
+            .take(ENTRIES_MAX)
+            .collect(),
+        screening: turn.core.screener.as_ref().map_or(0, |s| s.version()),
+        echo: draft.echo.0,
+        grounded: draft.echo.1,
+        wrote: if writes_out { args.clone() } else { Vec::new() },
+        args,
+    }
+}
+
+fn open_asks(turn: &Turn<'_>, at: &In<'_>, session: &Session) -> Result<usize, Refusal> {
+    let tenant = turn.tenant(&at.key.tenant)?;
+    let waiting = |id: &&ApprovalId| {
+        tenant
+            .approvals
+            .get(*id)
+            .is_some_and(|r| r.state_at(turn.now) == ApprovalState::Waiting)
+    };
+    Ok(session.asks.iter().filter(waiting).count())
+}
+
+/// Parks an ask and answers its id at once: a headless run never hangs.
+fn park(
+    turn: &mut Turn<'_>,
+    at: &In<'_>,
+    proposed: &ProposedCall,
+    draft: &Draft,
+) -> Result<ApprovalId, Refusal> {
+    let id = ApprovalId::at(turn.unix_ms(), random()?);
+    let parked = Parked {
+        id,
+        session: at.id,
+        call: proposed.clone(),
+        class: draft.class,
+        rules: draft
+            .reasons
+            .iter()
+            .map(|r| (r.rule.clone(), r.text.clone()))
+            .collect(),
+        manifest: draft.binding.manifest,
+        epoch: draft.binding.policy_epoch,
+        at: turn.now,
+        expires: turn.now.plus_seconds(APPROVAL_SECONDS),
+    };
+    turn.emit(&at.key.tenant, &Event::Parked(parked))?;
+    Ok(id)
+}
+
+/// Uses a permit up, just before its call is made.
+pub(crate) fn redeem(
+    turn: &mut Turn<'_>,
+    at: &In<'_>,
+    id: PermitId,
+    proposed: &ProposedCall,
+) -> Result<(), Refusal> {
+    let tenant = turn.tenant(&at.key.tenant)?;
+    let row = tenant.permits.get(&id).filter(|row| row.session == at.id);
+    let redeemed = row.ok_or_else(|| not_found("permit"))?.redeemed;
+    let session = at.session(turn)?;
+    let today = binding(turn.tenant(&at.key.tenant)?, &session, proposed);
+    let live = turn.core.permits.remove(&id);
+    let Some(permitted) = live.filter(|_| !redeemed) else {
+        let text = "the permit was used before, or the store restarted; propose the call again";
+        return Err(Refusal::new(Fault::Conflict, "permit_used", text));
+    };
+    match permitted.redeem(&today, turn.now) {
+        Ok(()) => turn.emit(
+            &at.key.tenant,
+            &Event::Redeemed {
+                permit: id,
+                refused: None,
+            },
+        ),
+        Err(refusal) => {
+            let text = "the permit no longer holds; propose the call again";
+            Err(Refusal::new(Fault::Conflict, refusal.code(), text))
+        }
+    }
+}
+
+pub(crate) fn reason(rule: &str, text: &str) -> Reason {
+    Reason {
+        rule: rule.to_owned(),
+        text: text.to_owned(),
+        entries: Vec::new(),
+    }
+}
+
+/// Why the cell is what it is.
+fn reasons(
+    turn: &Turn<'_>,
+    tenant: &Tenant,
+    session: &Session,
+    weighed: &Weighed,
+    facts: &CallFacts<'_>,
+    cell: &CallCell,
+) -> Vec<Reason> {
+    let mut out = Vec::new();
+    if let Some(denial) = &weighed.misfit {
+        out.push(reason(denial.code(), &denial.to_string()));
+        return out;
+    }
+    let effect = if facts.side_effect {
+        "side_effect"
+    } else {
+        "read_only"
+    };
+    out.push(Reason {
+        rule: format!("call.class_{}.{effect}", facts.class.number()),
+        text: class_text(session, facts.class),
+        entries: weakest_entries(tenant, session, facts.class),
+    });
+    if !weighed.known {
+        out.push(reason(
+            "call.unknown_tool",
+            "no manifest lists the tool: it has side effects",
+        ));
+    }
+    match cell.mandate {
+        Some(mandate) => {
+            out.push(reason(
+                "call.mandate",
+                &format!("mandate {mandate} covers the call"),
+            ));
+        }
+        None if !cell.decision.permits() => {
+            out.push(reason(
+                "call.no_mandate",
+                "no mandate covers the call at this class",
+            ));
+            for (id, miss) in &weighed.misses {
+                out.push(reason(
+                    "call.mandate_missed",
+                    &format!("mandate {id}: {miss}"),
+                ));
+            }
+        }
+        None => {}
+    }
+    if facts.class == AuthorityClass::Untrusted && facts.side_effect {
+        out.extend(ungrounded(turn, session, facts));
+    }
+    out
+}
+
+fn class_text(session: &Session, class: AuthorityClass) -> String {
+    let why = match class {
+        AuthorityClass::Untrusted if !session.spec.observed => {
+            "the session is not observed by a host".to_owned()
+        }
+        AuthorityClass::Untrusted if !session.outstanding.is_empty() => {
+            "the result of a permitted call was not reported".to_owned()
+        }
+        AuthorityClass::Untrusted if session.weakest.is_empty() => {
+            "no user turn or task payload was shown, or an approval was withdrawn".to_owned()
+        }
+        AuthorityClass::Untrusted => format!("it was shown: {}", session.weakest.join("; ")),
+        _ => "nothing weaker was shown".to_owned(),
+    };
+    format!("the session is class {} ({class}): {why}", class.number())
+}
+
+fn weakest_entries(
+    tenant: &Tenant,
+    session: &Session,
+    class: AuthorityClass,
+) -> Vec<ancile_core::EntryId> {
+    let entries = session
+        .shown()
+        .iter()
+        .filter_map(|hash| tenant.entry_by_hash(hash));
+    let weakest = entries.filter(|e| tenant.class_today(e, &session.spec.user) == class);
+    weakest.map(|e| e.record.id).take(ENTRIES_MAX).collect()
+}
+
+/// Names each sensitive argument that no ground names, and says so where only class 4 knows it.
+fn ungrounded(turn: &Turn<'_>, session: &Session, facts: &CallFacts<'_>) -> Vec<Reason> {
+    let open = facts
+        .sensitive
+        .iter()
+        .filter(|arg| !facts.grounds.iter().any(|g| g.names(arg)));
+    open.map(|arg| {
+        let hashes = arg.elements.iter().flatten().map(|v| turn.value_hash(v));
+        let known = hashes
+            .into_iter()
+            .any(|h| session.untrusted_values.contains(&h));
+        if known {
+            let text = format!(
+                "the value of `{}` is known only from untrusted content",
+                arg.name
+            );
+            reason("call.value_only_from_class_4", &text)
+        } else {
+            let text = format!(
+                "no user turn or approved source names the value of `{}`",
+                arg.name
+            );
+            reason("call.not_grounded", &text)
+        }
+    })
+    .collect()
+}
+
+/// Most determining entries listed with one decision.
+const ENTRIES_MAX: usize = 32;
+/// Most argument hashes kept with one decision.
+const ARG_HASHES_MAX: usize = 256;
+
+/// The mode that a fired task's session has.
+pub(crate) const FIRED: SessionMode = SessionMode::Headless;

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The offline audit, proofs, and how the store stands.
+
+use crate::api::Health;
+use crate::event::Event;
+use crate::home::{Home, read_public};
+use crate::refusal::{Fault, Refusal};
+use crate::state::Key;
+use crate::turn::Turn;
+use ancile_core::{Digest, EntryId};
+use ancile_ledger::{NodeHash, WitnessState};
+use std::path::Path;
+
+/// How the store stands.
+pub(crate) fn health(turn: &mut Turn<'_>) -> Result<Health, Refusal> {
+    let groups = turn.core.store()?.group().group.saturating_add(1);
+    let core = &turn.core;
+    let damage = &core.report.damage;
+    let tenants = core.state.tenants.values();
+    let entries: usize = tenants.map(|t| t.entries.size()).sum();
+    Ok(Health {
+        integrity: if damage.is_empty() {
+            "verified"
+        } else {
+            "damaged"
+        },
+        problems: damage.iter().map(ToString::to_string).collect(),
+        groups,
+        tenants: u32::try_from(core.state.tenants.size()).unwrap_or(u32::MAX),
+        entries: u64::try_from(entries).unwrap_or(u64::MAX),
+        gates: core.gates,
+        witness_was_behind: core.report.witness == WitnessState::OneBehind,
+    })
+}
+
+/// Accepts a store as it is, in spite of its witness, and logs that.
+///
+/// # Errors
+/// [`Refusal`] when the store does not hold otherwise.
+pub fn new_witness_epoch(home: &Path) -> Result<String, Refusal> {
+    let place = Home::new(home);
+    let made = ancile_store::Store::new_witness_epoch(place.store_config()?)
+        .map_err(|e| Refusal::new(Fault::Unavailable, "store_refused", e.to_string()))?;
+    Ok(format!(
+        "witness epoch {} begins at group {}",
+        made.epoch, made.group
+    ))
+}
+
+/// Proves that an entry is in the signed log, as JSON.
+pub(crate) fn proof(turn: &mut Turn<'_>, key: &Key, id: &EntryId) -> Result<String, Refusal> {
+    let entry = turn.entry(key, id)?;
+    let proof = match turn.core.store()?.inclusion(&key.tenant, entry.seq) {
+        Ok(proof) => proof,
+        Err(fault) => {
+            let text = "the entry cannot be proved at this moment; ask again";
+            return Err(Refusal::new(Fault::Unavailable, "not_provable", text).inside(fault));
+        }
+    };
+    let nodes = |nodes: &[NodeHash]| nodes.iter().map(hex).collect::<Vec<_>>();
+    let json = serde_json::json!({
+        "tenant": proof.head.tenant,
+        "seq": proof.seq,
+        "leaf": entry.hash.to_string(),
+        "tenant_size": proof.head.size,
+        "tenant_root": hex(&proof.head.root),
+        "to_tenant_root": nodes(&proof.to_tenant_root),
+        "head_index": proof.head_index,
+        "to_heads_root": nodes(&proof.to_heads_root),
+        "group": proof.group.group,
+        "heads_root": hex(&proof.group.heads_root),
+        "to_checkpoint": nodes(&proof.to_checkpoint),
+        "checkpoint": proof.checkpoint,
+    });
+    Ok(json.to_string())
+}
+
+fn hex(node: &NodeHash) -> String {
+    Digest(node.0).to_string()
+}
+
+/// What an audit found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditSummary {
+    /// Whether everything held.
+    pub ok: bool,
+    /// What was checked, a line each.
+    pub checked: Vec<String>,
+    /// What did not hold, a line each; at most the first hundred.
+    pub problems: Vec<String>,
+    /// How many problems there are.
+    pub problems_total: u64,
+}
+
+/// Verifies the store of a home offline, read-only, with the public key alone: every leaf, tree,
+/// head, checkpoint, tile and content, and the witness.
+///
+/// # Errors
+/// [`Refusal`] when the key or the database cannot be read at all.
+pub fn audit(home: &Path, key: Option<&Path>) -> Result<AuditSummary, Refusal> {
+    let place = Home::new(home);
+    let public = place.public_key();
+    let key = read_public(key.unwrap_or(&public))?;
+    let commitments = |body: &[u8]| match Event::decode(body) {
+        Ok(Event::Exposed { texts, .. }) => texts,
+        _ => None,
+    };
+    let report = ancile_store::Audit::new(place.data(), &key)
+        .witness(place.witness())
+        .control_commitments(&commitments)
+        .run()
+        .map_err(|e| Refusal::new(Fault::Unavailable, "audit_impossible", e.to_string()))?;
+    let logs = report.logs();
+    let mut checked: Vec<String> = Vec::new();
+    for log in logs.logs() {
+        checked.push(format!(
+            "{}: {} leaves, {} tiles",
+            log.log, log.leaves, log.tiles
+        ));
+    }
+    checked.push(format!(
+        "{} contents against their commitments",
+        report.contents()
+    ));
+    if let Some(checkpoint) = logs.checkpoint() {
+        checked.push(format!(
+            "checkpoint of {} groups, signed by {}",
+            checkpoint.size,
+            key.name()
+        ));
+    }
+    if let Some(state) = logs.witness() {
+        checked.push(format!("witness: {}", witness_text(state)));
+    }
+    let mut problems: Vec<String> = logs.problems().iter().map(ToString::to_string).collect();
+    problems.extend(report.problems().iter().map(ToString::to_string));
+    let bare = report.records_without_content();
+    if bare > 0 {
+        problems.push(format!(
+            "{bare} records have no content, and none was erased"
+        ));
+    }
+    let total = logs
+        .problems_total()
+        .saturating_add(report.problems_total());
+    Ok(AuditSummary {
+        ok: report.ok() && bare == 0,
+        checked,
+        problems,
+        problems_total: total.saturating_add(u64::from(bare > 0)),
+    })
+}
+
+const fn witness_text(state: WitnessState) -> &'static str {
+    match state {
+        WitnessState::Current => "holds the last checkpoint",
+        WitnessState::OneBehind => "is one group behind",
+    }
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the writer thread owns: the store, the state that follows from it, and the index.
+
+use crate::api::Gates;
+use crate::content::Content;
+use crate::event::Event;
+use crate::home::Home;
+use crate::index::{Index, Partition};
+use crate::refusal::{Fault, Refusal};
+use crate::state::{Entry, Key, Shelf, State, TaskRow};
+use ancile_core::{
+    AuthorityClass, Broken, DerivationRecord, Digest, IntactMemo, Micros, OriginKey, PermitId,
+    PermittedCall, TenantName, content_commitment, record_hash,
+};
+use ancile_ledger::LeafKind;
+use ancile_screen::{Screener, fingerprint, registrable_domain};
+use ancile_store::{
+    Content as StoredPart, OpenReport as StoreReport, ReplayLeaf, ReplayRefusal, Store,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, RwLock};
+
+/// The keys as callers' threads see them; the writer checks again.
+pub(crate) type KeyTable = Arc<RwLock<rpds::HashTrieMapSync<Digest, Key>>>;
+
+/// The writer's belongings.
+pub(crate) struct Core {
+    store: Option<Store>,
+    pub(crate) state: State,
+    pub(crate) index: Index,
+    pub(crate) screener: Option<Arc<Screener>>,
+    pub(crate) gates: Gates,
+    pub(crate) home: Home,
+    pub(crate) value_key: [u8; 32],
+    /// Permits that can still be redeemed. They do not outlive the process.
+    pub(crate) permits: HashMap<PermitId, PermittedCall>,
+    pub(crate) memos: BTreeMap<TenantName, IntactMemo>,
+    pub(crate) report: StoreReport,
+    pub(crate) keys: KeyTable,
+    pub(crate) last: Micros,
+    /// Changes when another connection writes to the database.
+    pub(crate) data_version: i64,
+    pub(crate) address: Option<String>,
+}
+
+/// What replay builds.
+struct Replay {
+    state: State,
+    index: Index,
+}
+
+impl Core {
+    /// Opens the store under a home and rebuilds the state.
+    pub(crate) fn open(
+        home: Home,
+        gates: Gates,
+        screener: Option<Arc<Screener>>,
+    ) -> Result<Self, Refusal> {
+        let value_key = home.value_key()?;
+        let (store, replay, report) = load(&home)?;
+        let keys = Arc::new(RwLock::new(replay.state.keys.clone()));
+        Ok(Self {
+            store: Some(store),
+            state: replay.state,
+            index: replay.index,
+            screener,
+            gates,
+            home,
+            value_key,
+            permits: HashMap::new(),
+            memos: BTreeMap::new(),
+            report,
+            keys,
+            last: Micros(0),
+            data_version: 0,
+            address: None,
+        })
+    }
+
+    /// The open store.
+    pub(crate) fn store(&mut self) -> Result<&mut Store, Refusal> {
+        self.store.as_mut().ok_or_else(down)
+    }
+
+    /// Whether the store can be used.
+    pub(crate) fn is_open(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Opens the store anew after it was lost.
+    pub(crate) fn ready(&mut self) -> Result<(), Refusal> {
+        if self.store.is_some() {
+            return Ok(());
+        }
+        let (mut store, replay, report) = load(&self.home)?;
+        if let Some(address) = &self.address {
+            store.set_address(address).map_err(|e| down().inside(e))?;
+        }
+        self.store = Some(store);
+        self.state = replay.state;
+        self.index = replay.index;
+        self.report = report;
+        self.permits.clear();
+        self.memos.clear();
+        self.publish_keys();
+        tracing::warn!("store was opened anew after a failed commit");
+        Ok(())
+    }
+
+    /// Drops a store that can no longer be relied on.
+    pub(crate) fn lost(&mut self, fault: &dyn std::fmt::Display) -> Refusal {
+        self.store = None;
+        tracing::error!(%fault, "store is lost until it opens again");
+        down().inside(fault)
+    }
+
+    /// Commits the group: log heads, checkpoint, then the witness.
+    pub(crate) fn commit(&mut self) -> Result<(), Refusal> {
+        let Some(store) = self.store.as_mut() else {
+            return Err(down());
+        };
+        match store.commit() {
+            Ok(_receipt) => {
+                self.index.settle();
+                self.publish_keys();
+                Ok(())
+            }
+            Err(fault) => {
+                let outside = format!("nothing of this request was kept: {fault}");
+                let refusal = self.lost(&fault);
+                Err(Refusal { outside, ..refusal })
+            }
+        }
+    }
+
+    fn publish_keys(&self) {
+        let mut table = match self.keys.write() {
+            Ok(table) => table,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        *table = self.state.keys.clone();
+    }
+}
+
+fn down() -> Refusal {
+    Refusal::new(
+        Fault::Unavailable,
+        "store_unavailable",
+        "the store cannot be written; nothing of this request was kept; see the log, then retry",
+    )
+}
+
+fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
+    let mut replay = Replay {
+        state: State::new(),
+        index: Index::default(),
+    };
+    let (store, report) = Store::open(home.store_config()?, &mut |leaf| replay.take(&leaf))
+        .map_err(|fault| Refusal::new(Fault::Unavailable, "store_refused", fault.to_string()))?;
+    replay.index.settle();
+    Ok((store, replay, report))
+}
+
+impl Replay {
+    fn take(&mut self, leaf: &ReplayLeaf<'_>) -> Result<(), ReplayRefusal> {
+        match *leaf {
+            ReplayLeaf::Intact {
+                tenant,
+                seq,
+                kind: LeafKind::Control,
+                body,
+                content,
+                ..
+            } => {
+                let event = Event::decode(body).map_err(ReplayRefusal)?;
+                let texts = match (&event, &content) {
+                    (Event::Exposed { texts, .. }, Some(content)) => {
+                        exposure_texts(texts.as_ref(), content).map_err(ReplayRefusal)?
+                    }
+                    _ => BTreeMap::new(),
+                };
+                self.state
+                    .apply(tenant, seq, &event, &texts)
+                    .map_err(ReplayRefusal)
+            }
+            ReplayLeaf::Intact {
+                tenant,
+                seq,
+                body,
+                content,
+                ..
+            } => self.record(tenant, seq, body, content),
+            ReplayLeaf::Damaged {
+                tenant,
+                seq,
+                body: Some(body),
+                ..
+            } if body.first() == Some(&LEAF_RECORD) => self.record(tenant, seq, body, None),
+            ReplayLeaf::Damaged { body: Some(_), .. } => Err(ReplayRefusal(
+                "the text of an exposure was edited".to_owned(),
+            )),
+            // What the leaf was is not known; whatever was derived from it is broken.
+            ReplayLeaf::Damaged { .. } => Ok(()),
+        }
+    }
+
+    fn record(
+        &mut self,
+        tenant: &TenantName,
+        seq: u64,
+        body: &[u8],
+        content: Option<StoredPart<'_>>,
+    ) -> Result<(), ReplayRefusal> {
+        let record = DerivationRecord::decode(body)
+            .map_err(|e| ReplayRefusal(format!("record {seq}: {e}")))?;
+        let bytes = content.as_ref().map(|c| (&c.salt, c.bytes));
+        let (entry, text) = entry_of(seq, record, record_hash(body), bytes);
+        if let Some(text) = text {
+            index_entry(&mut self.index, &entry, &text);
+        }
+        self.state.add_record(tenant, entry).map_err(ReplayRefusal)
+    }
+}
+
+/// First byte of a record leaf.
+const LEAF_RECORD: u8 = 1;
+
+/// The texts of an exposure, checked against the commitment in its event.
+fn exposure_texts(
+    commitment: Option<&Digest>,
+    content: &StoredPart<'_>,
+) -> Result<BTreeMap<usize, String>, String> {
+    if commitment != Some(&content_commitment(&content.salt, content.bytes)) {
+        return Err("the text of an exposure was edited".to_owned());
+    }
+    serde_json::from_slice(content.bytes).map_err(|e| format!("exposure text: {e}"))
+}
+
+/// An entry from its record; content that is gone or edited leaves it damaged.
+pub(crate) fn entry_of(
+    seq: u64,
+    record: DerivationRecord,
+    hash: Digest,
+    content: Option<(&ancile_core::Salt, &[u8])>,
+) -> (Entry, Option<String>) {
+    let intact = content
+        .filter(|(salt, bytes)| content_commitment(salt, bytes) == record.commitment)
+        .and_then(|(_, bytes)| Content::decode(record.kind, bytes).ok());
+    let damaged = intact.is_none().then_some(Broken::ContentEdited);
+    let (text, task) = intact.map_or((None, None), |c| (Some(c.text), c.task));
+    let shelf = record.screening.quarantined.then(|| {
+        Arc::new(Shelf {
+            reason: "screening at write".to_owned(),
+            rules: record
+                .screening
+                .rules
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            at: record.created,
+        })
+    });
+    let part = registrable_domain(&record.origin.locator)
+        .unwrap_or_else(|| record.origin.locator.to_string());
+    let origin = OriginKey {
+        channel: record.origin.channel,
+        principal: record.origin.principal.clone(),
+        part: part.into(),
+    };
+    let entry = Entry {
+        seq,
+        hash,
+        origin,
+        fingerprint: Arc::new(fingerprint(text.as_deref().unwrap_or_default())),
+        tokens: crate::recall::tokens_of(text.as_deref().unwrap_or_default()),
+        shelf,
+        discarded: false,
+        damaged,
+        task: task.map(|spec| TaskRow {
+            fired: 0,
+            next_due: Some(spec.due),
+            spec,
+        }),
+        record: Arc::new(record),
+    };
+    (entry, text)
+}
+
+/// Puts an entry's text into its partition.
+pub(crate) fn index_entry(index: &mut Index, entry: &Entry, text: &str) {
+    let record = &entry.record;
+    let side = if record.class == AuthorityClass::Untrusted {
+        Partition::Untrusted
+    } else {
+        Partition::Trusted
+    };
+    index.add(
+        (record.tenant.clone(), record.namespace.clone(), side),
+        entry.seq,
+        text,
+    );
+}

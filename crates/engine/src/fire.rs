@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A due task fires: its lineage is verified, the fire table decides, and what may run gets a
+//! fresh session of its own.
+
+use crate::act::{self, FIRED, effect_and_coverage, reason};
+use crate::api::{CallAnswer, FireAnswer, Gates, Propose, Reason, SessionOpened, SessionSpec};
+use crate::content::Content;
+use crate::event::Event;
+use crate::recall::{fenced, shelve};
+use crate::refusal::{Fault, Refusal};
+use crate::session::Session;
+use crate::state::{Entry, Key};
+use crate::step::{self, In, values_of};
+use crate::turn::{Exposure, Turn, forbidden, internal, not_found};
+use ancile_core::{
+    AuthorityClass, Broken, Decision, Digest, EntryEffect, EntryId, EntryKind, Fire, FireCell,
+    Lineage, PrincipalName, ProposedCall, Role, RootSet, SessionId, fire as fire_table,
+};
+use std::sync::Arc;
+
+/// Who a fired task runs as, and for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FireSpec {
+    /// The agent that runs it.
+    pub agent: PrincipalName,
+    /// The user it runs for: another user's task is class 4 to this one.
+    pub user: PrincipalName,
+}
+
+/// What is known of a task when it fires.
+struct Due {
+    entry: Arc<Entry>,
+    content: Option<Content>,
+    facts: Fire,
+}
+
+/// Fires a due task.
+pub(crate) fn fire(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    id: &EntryId,
+    spec: &FireSpec,
+) -> Result<FireAnswer, Refusal> {
+    if !matches!(key.spec.role, Role::Host | Role::Scheduler) {
+        return Err(forbidden("fire tasks"));
+    }
+    let due = due(turn, key, id, spec)?;
+    let cell = fire_table(&due.facts);
+    let gates = turn.core.gates;
+    let binds = if gates == Gates::Enforce {
+        cell
+    } else {
+        FireCell {
+            decision: Decision::Permit,
+            entry: EntryEffect::Keep,
+        }
+    };
+    let reasons = reasons(&due, &cell);
+    if binds.entry == EntryEffect::Quarantine {
+        shelve(turn, key, &due.entry, &quarantine_reason(&due.facts))?;
+    }
+    let run = match (&due.content, binds.decision) {
+        (Some(content), decision) if decision != Decision::Deny => {
+            Some(run(turn, key, &due, content, spec, binds.decision)?)
+        }
+        _ => None,
+    };
+    let event = Event::Fired {
+        task: *id,
+        decision: binds.decision,
+        would_be: (cell != binds).then_some(cell.decision),
+        rules: reasons.iter().map(|r| r.rule.clone()).collect(),
+        session: run.as_ref().map(|r| r.session.id),
+        at: turn.now,
+    };
+    turn.emit(&key.tenant, &event)?;
+    let proposed = due
+        .content
+        .as_ref()
+        .and_then(call_of)
+        .filter(|_| run.is_some());
+    let (session, payload, call) = match run {
+        Some(run) => (Some(run.session), Some(run.payload), run.call),
+        None => (None, None, None),
+    };
+    Ok(FireAnswer {
+        decision: binds.decision,
+        would_be: (cell != binds).then_some(cell.decision),
+        reasons,
+        quarantined: binds.entry == EntryEffect::Quarantine,
+        session,
+        payload,
+        call,
+        proposed,
+    })
+}
+
+fn call_of(content: &Content) -> Option<ProposedCall> {
+    content.task.as_ref().and_then(|t| t.call.clone())
+}
+
+/// Checks that the task is due, reads and verifies it, and gathers what the table looks at.
+fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<Due, Refusal> {
+    let entry = turn.entry(key, id)?;
+    let task = entry.task.as_ref();
+    if entry.record.kind != EntryKind::Task {
+        return Err(not_found("task"));
+    }
+    let conflict = |code, text: &str| Err(Refusal::new(Fault::Conflict, code, text));
+    if entry.shelf.is_some() || entry.discarded {
+        return conflict(
+            "task_withheld",
+            "the task is quarantined or discarded; review it first",
+        );
+    }
+    if turn.tenant(&key.tenant)?.superseded(&entry, &spec.user) {
+        return conflict(
+            "task_superseded",
+            "another task stands in its place; fire that one",
+        );
+    }
+    if let Some(task) = task
+        && task.next_due.is_none_or(|due| turn.now < due)
+    {
+        return conflict(
+            "task_not_due",
+            "the task is not due; list due tasks and fire one of them",
+        );
+    }
+    let read = turn.verified(&key.tenant, &entry)?;
+    let (lineage, content) = match read {
+        Ok(read) => {
+            let content =
+                Content::decode(entry.record.kind, &read.bytes).map_err(|e| internal(&e))?;
+            (Lineage::Intact, Some(content))
+        }
+        // With the gates off nothing is verified: what lies on disk is what runs.
+        Err(broken) if turn.core.gates == Gates::Enforce => (Lineage::Broken(broken), None),
+        Err(broken) => (Lineage::Broken(broken), unverified(turn, key, &entry)?),
+    };
+    let facts = facts(turn, key, &entry, content.as_ref(), lineage, spec)?;
+    Ok(Due {
+        entry,
+        content,
+        facts,
+    })
+}
+
+/// Reads a content without believing it: for runs in which the gates do not bind.
+fn unverified(turn: &mut Turn<'_>, key: &Key, entry: &Entry) -> Result<Option<Content>, Refusal> {
+    let bytes = turn
+        .core
+        .store()?
+        .content_unverified(&key.tenant, entry.seq);
+    let bytes = bytes.map_err(|e| internal(&e))?;
+    Ok(bytes.and_then(|b| Content::decode(entry.record.kind, &b).ok()))
+}
+
+fn facts(
+    turn: &Turn<'_>,
+    key: &Key,
+    entry: &Entry,
+    content: Option<&Content>,
+    lineage: Lineage,
+    spec: &FireSpec,
+) -> Result<Fire, Refusal> {
+    let tenant = turn.tenant(&key.tenant)?;
+    let class = tenant.class_today(entry, &spec.user);
+    let (mut side_effect, mut covered) = (false, false);
+    let mut instruction_like = entry.record.screening.instruction_like;
+    if let Some(content) = content {
+        if let Some(call) = content.task.as_ref().and_then(|t| t.call.as_ref()) {
+            let asking = Session::new(
+                SessionId::from_bytes([0; 16]),
+                session_spec(entry, spec),
+                key.spec.principal.clone(),
+                Digest([0; 32]),
+                Some(entry.record.id),
+            );
+            (side_effect, covered) = effect_and_coverage(turn, tenant, &asking, class, call);
+        }
+        let today = crate::write::screening(turn, &content.screened(), entry.record.origin.channel);
+        instruction_like = match (instruction_like, today.map(|s| s.instruction_like)) {
+            (Some(a), Some(b)) => Some(a || b),
+            (one, other) => one.or(other),
+        };
+    }
+    if turn.core.screener.is_none() {
+        instruction_like = None;
+    }
+    Ok(Fire {
+        class,
+        lineage,
+        instruction_like,
+        side_effect,
+        covered,
+    })
+}
+
+fn session_spec(entry: &Entry, spec: &FireSpec) -> SessionSpec {
+    SessionSpec {
+        agent: spec.agent.clone(),
+        user: spec.user.clone(),
+        namespace: entry.record.namespace.clone(),
+        mode: FIRED,
+        observed: true,
+    }
+}
+
+/// A session opened for a fired task.
+struct Run {
+    session: SessionOpened,
+    payload: String,
+    call: Option<CallAnswer>,
+}
+
+/// Opens the fresh session, shows the payload, and puts the task's call through the call table.
+fn run(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    due: &Due,
+    content: &Content,
+    spec: &FireSpec,
+    decision: Decision,
+) -> Result<Run, Refusal> {
+    let record = &due.entry.record;
+    let mut session = step::open(turn, key, session_spec(&due.entry, spec), Some(record.id))?;
+    let class = due.facts.class;
+    let broken = matches!(due.facts.lineage, Lineage::Broken(_));
+    let class = if broken {
+        AuthorityClass::Untrusted
+    } else {
+        class
+    };
+    let untrusted = class == AuthorityClass::Untrusted;
+    let trusted = class.covers(AuthorityClass::ApprovedSource);
+    let item = Exposure {
+        kind: "task",
+        channel: record.origin.channel,
+        class,
+        roots: if untrusted {
+            RootSet::Untrusted
+        } else {
+            record.roots.clone()
+        },
+        entry: Some(due.entry.hash),
+        from: format!("{} {}", record.origin.principal, record.origin.locator),
+        values: values_of(turn, class, &content.text),
+        grounds: if trusted {
+            "text".to_owned()
+        } else {
+            String::new()
+        },
+        text: content.screened(),
+    };
+    turn.expose(&key.tenant, session.id, vec![item], None)?;
+    let tenant = turn.tenant(&key.tenant)?;
+    session.class = tenant
+        .sessions
+        .get(&session.id)
+        .map_or(AuthorityClass::Untrusted, |s| s.class(tenant));
+    let at = In {
+        key,
+        id: session.id,
+    };
+    let call = match call_of(content) {
+        Some(call) => Some(act::propose(
+            turn,
+            &at,
+            Propose {
+                call,
+                approval: None,
+            },
+        )?),
+        None => None,
+    };
+    let payload = match decision {
+        Decision::PermitLabelled => fenced(&content.text)?,
+        _ => content.text.clone(),
+    };
+    Ok(Run {
+        session,
+        payload,
+        call,
+    })
+}
+
+fn quarantine_reason(facts: &Fire) -> String {
+    match facts.lineage {
+        Lineage::Broken(broken) => format!("lineage: {}", broken.name()),
+        Lineage::Intact if facts.side_effect => "fire: class 4 with a side effect".to_owned(),
+        Lineage::Intact => "fire: class 4 and instruction-like".to_owned(),
+    }
+}
+
+fn reasons(due: &Due, cell: &FireCell) -> Vec<Reason> {
+    let facts = &due.facts;
+    let class = facts.class.number();
+    let origin = &due.entry.record.origin;
+    let from = format!(
+        "{} by {} {}",
+        origin.channel, origin.principal, origin.locator
+    );
+    let effect = if facts.side_effect {
+        "side_effect"
+    } else {
+        "reads"
+    };
+    let mut first = match facts.lineage {
+        Lineage::Broken(broken) => reason(
+            &format!("fire.broken.{}", broken.name()),
+            &format!("{} (written through {})", broken_text(broken), from.trim()),
+        ),
+        Lineage::Intact => reason(
+            &format!("fire.class_{class}.{effect}"),
+            &format!(
+                "the task is class {class} ({}): it came through {}",
+                facts.class,
+                from.trim()
+            ),
+        ),
+    };
+    first.entries.push(due.entry.record.id);
+    let mut out = vec![first];
+    if facts.class == AuthorityClass::Untrusted && facts.instruction_like == Some(true) {
+        out.push(reason(
+            "fire.instruction_like",
+            "the text tries to instruct an agent",
+        ));
+    }
+    if cell.decision == Decision::Ask {
+        out.push(reason(
+            "fire.no_mandate",
+            "no mandate covers what it does; a person must say",
+        ));
+    }
+    out
+}
+
+fn broken_text(broken: Broken) -> &'static str {
+    match broken {
+        Broken::ContentEdited => "the content is not what was stored",
+        Broken::RecordEdited => "the record is not what was stored",
+        Broken::ParentMissing => "something it was derived from is gone",
+        Broken::ForeignTenant => "something it was derived from belongs to another tenant",
+        Broken::Cycle => "it is among its own ancestors",
+        Broken::ExposureEdited => "the log of what its session was shown does not match",
+        Broken::ClassTooStrong => "it claims more authority than it was derived from",
+        Broken::TooLong => "it has too many ancestors to verify",
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The home directory: `data` with the store, `keys` with the secrets, `witness` with the last
+//! signed checkpoint. Keys and witness lie outside the data directory, so that one who can write
+//! the store has neither.
+
+use crate::refusal::{Fault, Refusal};
+use ancile_core::Digest;
+use ancile_ledger::{SignerKey, VerifierKey};
+use ancile_store::StoreConfig;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Name of the heads log in checkpoints.
+const ORIGIN: &str = "ancile.example/heads";
+/// Longest key file, in bytes.
+const KEY_FILE_BYTES_MAX: u64 = 4_096;
+
+/// A home directory.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    root: PathBuf,
+    data: PathBuf,
+    witness: PathBuf,
+}
+
+impl Home {
+    pub(crate) fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            data: root.join("data"),
+            witness: root.join("witness").join("checkpoint"),
+        }
+    }
+
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    pub(crate) fn witness(&self) -> &Path {
+        &self.witness
+    }
+
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.root.join("keys")
+    }
+
+    /// The verifier key's file.
+    pub(crate) fn public_key(&self) -> PathBuf {
+        self.keys().join("store.pub")
+    }
+
+    /// Whether a first run was made here.
+    pub(crate) fn is_initialised(&self) -> bool {
+        self.keys().join("store.key").exists()
+    }
+
+    /// Makes the directories, the signing key and the key for value hashes.
+    pub(crate) fn make(&self) -> Result<(), Refusal> {
+        if self.is_initialised() || self.data.join(ancile_store::DATABASE_FILE).exists() {
+            let text = format!("`{}` already holds a store", self.root.display());
+            return Err(Refusal::new(Fault::Conflict, "already_initialised", text));
+        }
+        for dir in [self.data.clone(), self.keys(), self.root.join("witness")] {
+            private_dir(&dir)?;
+        }
+        let seed = zeroize::Zeroizing::new(random::<32>()?);
+        let signer = SignerKey::generate(ORIGIN, &seed).map_err(|e| broken_key(&e))?;
+        private_file(&self.public_key(), &signer.verifier().to_string())?;
+        let value_key = zeroize::Zeroizing::new(Digest(random()?).to_string());
+        private_file(&self.keys().join("value.key"), &value_key)?;
+        private_file(&self.keys().join("store.key"), &signer.to_secret_text())
+    }
+
+    /// Writes the token of a principal.
+    pub(crate) fn write_token(&self, role: &str, token: &str) -> Result<PathBuf, Refusal> {
+        let path = self.keys().join(format!("{role}.key"));
+        private_file(&path, token)?;
+        Ok(path)
+    }
+
+    pub(crate) fn store_config(&self) -> Result<StoreConfig<'_>, Refusal> {
+        let text = read_key(&self.keys().join("store.key"))?;
+        let signer = SignerKey::parse(text.trim()).map_err(|e| broken_key(&e))?;
+        Ok(StoreConfig {
+            dir: &self.data,
+            witness: &self.witness,
+            signer,
+            origin: ORIGIN,
+        })
+    }
+
+    /// The key under hashes of typed values.
+    pub(crate) fn value_key(&self) -> Result<[u8; 32], Refusal> {
+        let text = read_key(&self.keys().join("value.key"))?;
+        let digest = Digest::parse_hex(text.trim()).ok_or_else(|| broken_key(&"value.key"))?;
+        Ok(digest.0)
+    }
+}
+
+/// Reads a verifier key from a file.
+pub(crate) fn read_public(path: &Path) -> Result<VerifierKey, Refusal> {
+    VerifierKey::parse(read_key(path)?.trim()).map_err(|e| broken_key(&e))
+}
+
+fn broken_key(fault: &dyn std::fmt::Display) -> Refusal {
+    let text = format!("a key file does not read as a key: {fault}; restore the keys directory");
+    Refusal::new(Fault::Unavailable, "key_unreadable", text)
+}
+
+fn io(doing: &str, path: &Path, fault: &std::io::Error) -> Refusal {
+    let text = format!("could not {doing} `{}`: {fault}", path.display());
+    Refusal::new(Fault::Unavailable, "io", text)
+}
+
+fn read_key(path: &Path) -> Result<zeroize::Zeroizing<String>, Refusal> {
+    let size = fs::metadata(path)
+        .map_err(|e| io("read key file", path, &e))?
+        .len();
+    if size > KEY_FILE_BYTES_MAX {
+        return Err(broken_key(&format!("`{}` is {size} bytes", path.display())));
+    }
+    fs::read_to_string(path)
+        .map(zeroize::Zeroizing::new)
+        .map_err(|e| io("read key file", path, &e))
+}
+
+/// Makes a directory that only its owner can enter.
+fn private_dir(path: &Path) -> Result<(), Refusal> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(path)
+        .map_err(|e| io("make directory", path, &e))
+}
+
+/// Writes a new file that only its owner can read.
+fn private_file(path: &Path, text: &str) -> Result<(), Refusal> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options
+        .open(path)
+        .map_err(|e| io("make key file", path, &e))?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.write_all(b"\n"));
+    written
+        .and_then(|()| file.sync_all())
+        .map_err(|e| io("write key file", path, &e))
+}
+
+/// Bytes from the system's source of randomness.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Refusal> {
+    let mut bytes = [0u8; N];
+    getrandom::fill(&mut bytes).map_err(|e| {
+        Refusal::new(
+            Fault::Unavailable,
+            "no_randomness",
+            format!("no random bytes: {e}"),
+        )
+    })?;
+    Ok(bytes)
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Reading back: entries, tasks, lineage, proofs.
+
+use crate::api::{EntryState, EntryView, LineageNode, LineageView, PAGE_MAX, Page, TaskView};
+use crate::content::Content;
+use crate::event::roots_text;
+use crate::refusal::{Fault, Refusal};
+use crate::state::{Entry, Key, Tenant};
+use crate::turn::{Turn, internal, parents_of};
+use ancile_core::{AuthorityClass, Digest, EntryId, NamespaceName, PrincipalName, Role};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Most nodes of one lineage.
+const NODES_MAX: usize = 1_000;
+
+pub(crate) fn bad_cursor() -> Refusal {
+    Refusal::new(
+        Fault::Malformed,
+        "bad_cursor",
+        "the cursor is not one that a list gave; drop it",
+    )
+}
+
+pub(crate) fn seq_cursor(cursor: Option<&str>) -> Result<Option<u64>, Refusal> {
+    cursor
+        .map(|text| text.parse().map_err(|_| bad_cursor()))
+        .transpose()
+}
+
+/// The page size for a wanted one.
+pub(crate) fn page_len(limit: usize) -> usize {
+    limit.clamp(1, PAGE_MAX)
+}
+
+/// Cuts a page; `cursor` is where an item's followers start.
+pub(crate) fn page<T>(
+    items: impl Iterator<Item = T>,
+    limit: usize,
+    cursor: impl Fn(&T) -> String,
+) -> Page<T> {
+    let limit = page_len(limit);
+    let mut items: Vec<T> = items.take(limit.saturating_add(1)).collect();
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let next = items.last().map(cursor).filter(|_| more);
+    Page { items, next }
+}
+
+/// Whose eyes a class is seen with: a user's own, else the author's.
+fn viewer(key: &Key, entry: &Entry) -> PrincipalName {
+    match key.spec.role {
+        Role::User => key.spec.principal.clone(),
+        _ => entry.record.author.clone(),
+    }
+}
+
+/// An entry as a key sees it. Agents never see the text of class 4, quarantined or broken ones
+/// here: recall shows what may be shown.
+pub(crate) fn entry_view(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    entry: &Entry,
+) -> Result<EntryView, Refusal> {
+    let read = turn.verified(&key.tenant, entry)?;
+    let who = viewer(key, entry);
+    let tenant = turn.tenant(&key.tenant)?;
+    let class = tenant.class_today(entry, &who);
+    let state = match (&read, &entry.shelf) {
+        (Err(broken), _) => EntryState::Broken(broken.name().to_owned()),
+        _ if entry.discarded => EntryState::Discarded,
+        (_, Some(shelf)) => EntryState::Quarantined(shelf.reason.clone()),
+        _ if tenant.superseded(entry, &who) => EntryState::Superseded,
+        _ => EntryState::Current,
+    };
+    let person = matches!(key.spec.role, Role::User | Role::Operator);
+    let shown = match state {
+        EntryState::Broken(_) | EntryState::Discarded => false,
+        EntryState::Quarantined(_) => person,
+        _ => person || class != AuthorityClass::Untrusted,
+    };
+    let content = match read {
+        Ok(read) if shown => {
+            Some(Content::decode(entry.record.kind, &read.bytes).map_err(|e| internal(&e))?)
+        }
+        _ => None,
+    };
+    let record = &entry.record;
+    let (text, task) = content.map_or((None, None), |c| (Some(c.text), c.task));
+    Ok(EntryView {
+        id: record.id,
+        hash: entry.hash,
+        seq: entry.seq,
+        namespace: record.namespace.clone(),
+        kind: record.kind,
+        version: record.version,
+        class,
+        class_at_write: record.class,
+        channel: record.origin.channel,
+        principal: record.origin.principal.clone(),
+        author: record.author.clone(),
+        locator: record.origin.locator.to_string(),
+        created: record.created,
+        state,
+        text,
+        task,
+    })
+}
+
+/// One entry.
+pub(crate) fn entry(turn: &mut Turn<'_>, key: &Key, id: &EntryId) -> Result<EntryView, Refusal> {
+    let entry = turn.entry(key, id)?;
+    entry_view(turn, key, &entry)
+}
+
+/// The entries of a namespace, newest first.
+pub(crate) fn entries(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    namespace: &NamespaceName,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Page<EntryView>, Refusal> {
+    turn.reach(key, namespace, false)?;
+    let below = seq_cursor(cursor)?;
+    let tenant = turn.tenant(&key.tenant)?;
+    let rows = tenant
+        .entries
+        .iter()
+        .rev()
+        .filter(|(seq, _)| below.is_none_or(|b| **seq < b));
+    let here: Vec<Arc<Entry>> = rows
+        .filter(|(_, e)| e.record.namespace == *namespace)
+        .take(page_len(limit).saturating_add(1))
+        .map(|(_, e)| Arc::clone(e))
+        .collect();
+    let views = here
+        .iter()
+        .map(|e| entry_view(turn, key, e))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(page(views.into_iter(), limit, |v| v.seq.to_string()))
+}
+
+/// The tasks of a namespace, newest first; with `due_only` those that can fire now.
+pub(crate) fn tasks(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    namespace: &NamespaceName,
+    due_only: bool,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Page<TaskView>, Refusal> {
+    turn.reach(key, namespace, false)?;
+    let below = seq_cursor(cursor)?;
+    let now = turn.now;
+    let tenant = turn.tenant(&key.tenant)?;
+    let seqs = tenant
+        .tasks
+        .keys()
+        .rev()
+        .filter(|seq| below.is_none_or(|b| **seq < b));
+    let due = |e: &Entry| {
+        let time = e.damaged.is_some()
+            || e.task
+                .as_ref()
+                .and_then(|t| t.next_due)
+                .is_some_and(|at| now >= at);
+        time && e.shelf.is_none() && !e.discarded && !tenant.superseded(e, &viewer(key, e))
+    };
+    let rows: Vec<Arc<Entry>> = seqs
+        .filter_map(|seq| tenant.entries.get(seq))
+        .filter(|e| e.record.namespace == *namespace && (!due_only || due(e)))
+        .take(page_len(limit).saturating_add(1))
+        .cloned()
+        .collect();
+    let mut views = Vec::with_capacity(rows.len());
+    for entry in rows {
+        let (next_due, fired) = entry
+            .task
+            .as_ref()
+            .map_or((None, 0), |t| (t.next_due, t.fired));
+        views.push(TaskView {
+            entry: entry_view(turn, key, &entry)?,
+            next_due,
+            fired,
+        });
+    }
+    Ok(page(views.into_iter(), limit, |v| v.entry.seq.to_string()))
+}
+
+/// Where an entry came from: itself, then its ancestors, nearest first.
+pub(crate) fn lineage(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    id: &EntryId,
+) -> Result<LineageView, Refusal> {
+    let entry = turn.entry(key, id)?;
+    let broken = turn
+        .verified(&key.tenant, &entry)?
+        .err()
+        .map(ancile_core::Broken::name);
+    let tenant = turn.tenant(&key.tenant)?;
+    let weakest = entry
+        .record
+        .session
+        .and_then(|id| tenant.sessions.get(&id))
+        .map(|s| s.weakest.clone())
+        .unwrap_or_default();
+    Ok(LineageView {
+        broken,
+        class: tenant.class_today(&entry, &viewer(key, &entry)),
+        roots: roots_text(&entry.record.roots),
+        weakest,
+        nodes: ancestry(tenant, &entry),
+    })
+}
+
+fn ancestry(tenant: &Tenant, entry: &Arc<Entry>) -> Vec<LineageNode> {
+    let mut nodes = Vec::new();
+    let mut seen: HashSet<Digest> = HashSet::from([entry.hash]);
+    let mut level = vec![Arc::clone(entry)];
+    while !level.is_empty() && nodes.len() < NODES_MAX {
+        let mut next = Vec::new();
+        for entry in level {
+            let parents = parents_of(tenant, &entry);
+            let fresh = parents.iter().filter(|p| seen.insert(**p));
+            next.extend(fresh.filter_map(|p| tenant.entry_by_hash(p).cloned()));
+            if nodes.len() < NODES_MAX {
+                nodes.push(node(&entry, parents));
+            }
+        }
+        level = next;
+    }
+    nodes
+}
+
+fn node(entry: &Entry, parents: Vec<Digest>) -> LineageNode {
+    let record = &entry.record;
+    LineageNode {
+        hash: entry.hash,
+        id: record.id,
+        channel: record.origin.channel,
+        principal: record.origin.principal.clone(),
+        locator: record.origin.locator.to_string(),
+        class: record.class,
+        parents,
+    }
+}

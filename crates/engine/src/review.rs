@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What only people do: answering asks, and emptying the quarantine shelf.
+
+use crate::act::stands;
+use crate::api::{
+    ApprovalState, ApprovalView, EntryView, Page, QuarantineView, REASON_BYTES_MAX, Reason,
+};
+use crate::event::Event;
+use crate::read::{entry_view, page};
+use crate::refusal::{Fault, Refusal};
+use crate::state::{ApprovalRow, Entry, Key, Tenant};
+use crate::turn::{Turn, forbidden, not_found, tampered, within};
+use ancile_core::{ApprovalId, Digest, EntryId, NamespaceName, Role};
+use std::sync::Arc;
+
+fn row<'t>(turn: &'t Turn<'_>, key: &Key, id: &ApprovalId) -> Result<&'t ApprovalRow, Refusal> {
+    let tenant = turn.tenant(&key.tenant)?;
+    let row = tenant
+        .approvals
+        .get(id)
+        .ok_or_else(|| not_found("approval"))?;
+    if sees(tenant, key, row) {
+        Ok(row)
+    } else {
+        Err(not_found("approval"))
+    }
+}
+
+/// A user sees the asks made on their behalf, a host those of its sessions, an operator all.
+fn sees(tenant: &Tenant, key: &Key, row: &ApprovalRow) -> bool {
+    let Some(session) = tenant.sessions.get(&row.parked.session) else {
+        return false;
+    };
+    match key.spec.role {
+        Role::Operator => true,
+        Role::User => session.spec.user == key.spec.principal,
+        Role::Host => session.host == key.spec.principal,
+        _ => false,
+    }
+}
+
+fn view(turn: &Turn<'_>, tenant: &Tenant, row: &ApprovalRow) -> Option<ApprovalView> {
+    let session = tenant.sessions.get(&row.parked.session)?;
+    let parked = &row.parked;
+    let reasons = parked.rules.iter().map(|(rule, text)| Reason {
+        rule: rule.clone(),
+        text: text.clone(),
+        entries: Vec::new(),
+    });
+    Some(ApprovalView {
+        id: parked.id,
+        state: row.state_at(turn.now),
+        session: parked.session,
+        agent: session.spec.agent.clone(),
+        user: session.spec.user.clone(),
+        digest: parked.call.digest(),
+        call: parked.call.clone(),
+        class: parked.class,
+        reasons: reasons.collect(),
+        asked: parked.at,
+        expires: parked.expires,
+    })
+}
+
+/// The asks a key sees, newest first.
+pub(crate) fn approvals(
+    turn: &Turn<'_>,
+    key: &Key,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Page<ApprovalView>, Refusal> {
+    let tenant = turn.tenant(&key.tenant)?;
+    let after = match cursor {
+        None => None,
+        Some(text) => Some(ApprovalId::parse(text).map_err(|_| crate::read::bad_cursor())?),
+    };
+    let rows = tenant
+        .approvals
+        .iter()
+        .rev()
+        .filter(|(id, _)| after.is_none_or(|a| **id < a));
+    let seen = rows.filter(|(_, row)| sees(tenant, key, row));
+    Ok(page(
+        seen.filter_map(|(_, row)| view(turn, tenant, row)),
+        limit,
+        |v| v.id.to_string(),
+    ))
+}
+
+/// One ask.
+pub(crate) fn approval(
+    turn: &Turn<'_>,
+    key: &Key,
+    id: &ApprovalId,
+) -> Result<ApprovalView, Refusal> {
+    let row = row(turn, key, id)?;
+    view(turn, turn.tenant(&key.tenant)?, row).ok_or_else(|| not_found("approval"))
+}
+
+/// A user approves exactly this digest, once; or denies.
+pub(crate) fn answer(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    id: &ApprovalId,
+    approve: Option<Digest>,
+) -> Result<ApprovalView, Refusal> {
+    if key.spec.role != Role::User {
+        return Err(forbidden("answer asks"));
+    }
+    let row = row(turn, key, id)?.clone();
+    if row.state_at(turn.now) != ApprovalState::Waiting {
+        let text = "the ask was answered before, or has expired; it cannot be answered again";
+        return Err(Refusal::new(Fault::Conflict, "approval_answered", text));
+    }
+    if let Some(digest) = approve {
+        stands(turn, turn.tenant(&key.tenant)?, &row)?;
+        if digest != row.parked.call.digest() {
+            let text = "the digest is not the call's; look at the ask again, then name its digest";
+            return Err(Refusal::new(Fault::Conflict, "approval_other_call", text));
+        }
+    }
+    let event = Event::ApprovalAnswered {
+        id: *id,
+        approved: approve.is_some(),
+        by: key.spec.principal.clone(),
+        at: turn.now,
+    };
+    turn.emit(&key.tenant, &event)?;
+    approval(turn, key, id)
+}
+
+/// The quarantine shelf of a namespace, newest first.
+pub(crate) fn quarantine(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    namespace: &NamespaceName,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Page<QuarantineView>, Refusal> {
+    reviewer(key)?;
+    turn.reach(key, namespace, false)?;
+    let below = crate::read::seq_cursor(cursor)?;
+    let tenant = turn.tenant(&key.tenant)?;
+    let shelf = tenant
+        .shelf
+        .keys()
+        .rev()
+        .filter(|seq| below.is_none_or(|b| **seq < b));
+    let entries = shelf.filter_map(|seq| tenant.entries.get(seq));
+    let here: Vec<Arc<Entry>> = entries
+        .filter(|e| e.record.namespace == *namespace)
+        .take(crate::read::page_len(limit).saturating_add(1))
+        .cloned()
+        .collect();
+    let mut views = Vec::new();
+    for entry in here {
+        let Some(shelf) = entry.shelf.clone() else {
+            continue;
+        };
+        views.push(QuarantineView {
+            entry: entry_view(turn, key, &entry)?,
+            reason: shelf.reason.clone(),
+            rules: shelf.rules.clone(),
+            since: shelf.at,
+        });
+    }
+    Ok(page(views.into_iter(), limit, |v| v.entry.seq.to_string()))
+}
+
+fn reviewer(key: &Key) -> Result<(), Refusal> {
+    match key.spec.role {
+        Role::User | Role::Operator => Ok(()),
+        _ => Err(forbidden("review the quarantine shelf")),
+    }
+}
+
+/// The entry on the shelf that has exactly this digest.
+fn shelved(
+    turn: &Turn<'_>,
+    key: &Key,
+    id: &EntryId,
+    digest: &Digest,
+) -> Result<Arc<Entry>, Refusal> {
+    reviewer(key)?;
+    let entry = turn.entry(key, id)?;
+    if entry.shelf.is_none() {
+        let text = "the entry is not on the quarantine shelf";
+        return Err(Refusal::new(Fault::Conflict, "not_quarantined", text));
+    }
+    if entry.hash != *digest {
+        let text = "the digest is not the entry's; look at it again, then name its digest";
+        return Err(Refusal::new(Fault::Conflict, "other_digest", text));
+    }
+    Ok(entry)
+}
+
+/// Takes an entry off the shelf. Its class stays what it is; broken entries stay.
+pub(crate) fn release(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    id: &EntryId,
+    digest: &Digest,
+    reason: &str,
+) -> Result<EntryView, Refusal> {
+    let entry = shelved(turn, key, id, digest)?;
+    within(reason, REASON_BYTES_MAX, "reason")?;
+    if reason.trim().is_empty() {
+        let text = "a release needs a reason; say why the entry may be used";
+        return Err(Refusal::new(Fault::Malformed, "reason_missing", text));
+    }
+    if let Err(broken) = turn.verified(&key.tenant, &entry)? {
+        return Err(tampered(broken));
+    }
+    let event = Event::Released {
+        entry: *id,
+        by: key.spec.principal.clone(),
+        reason: reason.to_owned(),
+    };
+    turn.emit(&key.tenant, &event)?;
+    let entry = turn.entry(key, id)?;
+    entry_view(turn, key, &entry)
+}
+
+/// Takes an entry off the shelf for good.
+pub(crate) fn discard(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    id: &EntryId,
+    digest: &Digest,
+) -> Result<(), Refusal> {
+    shelved(turn, key, id, digest)?;
+    let event = Event::Discarded {
+        entry: *id,
+        by: key.spec.principal.clone(),
+    };
+    turn.emit(&key.tenant, &event)
+}

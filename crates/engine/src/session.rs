@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A session: the ordered log of what was shown to an agent, and the class that follows from it.
+
+use crate::event::{Shown, roots_from_text};
+use ancile_core::{
+    ApprovalId, ArgKind, AuthorityClass, CanonicalValue, Digest, EntryId, Ground, PermitId,
+    PolicyView, PrincipalName, RootSet, SensitiveArg, SessionId,
+};
+use ancile_screen::GroundText;
+use rpds::{HashTrieSetSync, VectorSync};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Most origins kept to explain a session's class.
+const WEAKEST_KEPT: usize = 16;
+
+/// Something that names values: a user turn, class 1-2 content, or one evidence field.
+#[derive(Debug)]
+pub(crate) struct GroundItem {
+    what: GroundWhat,
+    roots: RootSet,
+}
+
+#[derive(Debug)]
+enum GroundWhat {
+    Text(Box<GroundText>),
+    Value(CanonicalValue),
+}
+
+/// One session, as its events left it.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    pub id: SessionId,
+    pub spec: crate::api::SessionSpec,
+    pub host: PrincipalName,
+    pub token: Digest,
+    pub task: Option<EntryId>,
+    pub closed: bool,
+    /// Meet of what was shown, as each was when it was shown.
+    cap: AuthorityClass,
+    /// All that this rests on; nothing before the first exposure.
+    roots: Option<RootSet>,
+    /// A user turn or a task payload was shown.
+    anchored: bool,
+    /// Running digest over the exposures.
+    pub root: Digest,
+    /// Number of exposures.
+    pub len: u64,
+    /// After each exposure: its root, and how many of `shown` there were.
+    marks: Arc<Vec<(Digest, usize)>>,
+    /// Record hashes of the entries that were shown, in order.
+    shown: Arc<Vec<Digest>>,
+    pub outstanding: BTreeSet<PermitId>,
+    grounds: VectorSync<Arc<GroundItem>>,
+    /// Class 4 was shown: from here on only user turns, and reads whose own arguments were
+    /// grounded, add to the grounding set.
+    saw_untrusted: bool,
+    /// Keyed hashes of typed values that class 4 showed.
+    pub untrusted_values: HashTrieSetSync<Digest>,
+    /// Origins of the class 4 exposures.
+    pub weakest: Vec<String>,
+    pub asks: Vec<ApprovalId>,
+    /// Leaves beside which texts are kept until the session closes.
+    pub text_leaves: Vec<u64>,
+}
+
+impl Session {
+    pub(crate) fn new(
+        id: SessionId,
+        spec: crate::api::SessionSpec,
+        host: PrincipalName,
+        token: Digest,
+        task: Option<EntryId>,
+    ) -> Self {
+        Self {
+            id,
+            spec,
+            host,
+            token,
+            task,
+            closed: false,
+            cap: AuthorityClass::UserAuthored,
+            roots: None,
+            anchored: false,
+            root: Digest::sha256(b"ancile exposure log v1"),
+            len: 0,
+            marks: Arc::default(),
+            shown: Arc::default(),
+            outstanding: BTreeSet::new(),
+            grounds: VectorSync::new_sync(),
+            saw_untrusted: false,
+            untrusted_values: HashTrieSetSync::new_sync(),
+            weakest: Vec::new(),
+            asks: Vec::new(),
+            text_leaves: Vec::new(),
+        }
+    }
+
+    /// The class of what it writes and does, under today's policy: the meet of all exposures.
+    /// Unobserved, without a user turn or task payload, or with a result outstanding: class 4.
+    pub(crate) fn class(&self, policy: &dyn PolicyView) -> AuthorityClass {
+        match &self.roots {
+            Some(roots) if self.spec.observed && self.anchored && self.outstanding.is_empty() => {
+                self.cap.meet(roots.class(policy, &self.spec.user))
+            }
+            _ => AuthorityClass::Untrusted,
+        }
+    }
+
+    /// What its writes rest on.
+    pub(crate) fn roots(&self) -> RootSet {
+        match &self.roots {
+            Some(roots) if self.spec.observed && self.anchored && self.outstanding.is_empty() => {
+                roots.clone()
+            }
+            _ => RootSet::Untrusted,
+        }
+    }
+
+    /// Whether a later exposure of this kind may add to the grounding set.
+    pub(crate) fn may_ground(&self, user_turn: bool, grounded_read: bool) -> bool {
+        user_turn || grounded_read || !self.saw_untrusted
+    }
+
+    /// The records shown up to a length, if the log has this root there.
+    pub(crate) fn exposed(&self, root: &Digest, len: u64) -> Option<&[Digest]> {
+        let at = usize::try_from(len.checked_sub(1)?).ok()?;
+        let (mark, count) = self.marks.get(at)?;
+        if mark == root {
+            self.shown.get(..*count)
+        } else {
+            None
+        }
+    }
+
+    /// All records shown so far.
+    pub(crate) fn shown(&self) -> &[Digest] {
+        &self.shown
+    }
+
+    /// Takes one exposure. `text` is what it grounds, where it does.
+    pub(crate) fn expose(&mut self, item: &Shown, text: Option<&str>) -> Result<(), String> {
+        let bytes = serde_json::to_vec(item).map_err(|e| e.to_string())?;
+        let mut chained = b"ancile exposure v1\0".to_vec();
+        chained.extend_from_slice(&self.root.0);
+        chained.extend_from_slice(&bytes);
+        self.root = Digest::sha256(&chained);
+        self.len = self.len.saturating_add(1);
+        if let Some(entry) = item.entry {
+            Arc::make_mut(&mut self.shown).push(entry);
+        }
+        let count = self.shown.len();
+        Arc::make_mut(&mut self.marks).push((self.root, count));
+        let roots = roots_from_text(&item.roots);
+        self.roots = Some(
+            self.roots
+                .as_ref()
+                .map_or_else(|| roots.clone(), |r| r.join(&roots)),
+        );
+        self.cap = self.cap.meet(item.class);
+        self.anchored |= matches!(item.kind.as_str(), "user_turn" | "task");
+        if item.class == AuthorityClass::Untrusted {
+            self.saw_untrusted = true;
+            for value in &item.values {
+                self.untrusted_values.insert_mut(*value);
+            }
+            if self.weakest.len() < WEAKEST_KEPT {
+                self.weakest
+                    .push(format!("{} {}", item.channel, item.from).trim().to_owned());
+            }
+        }
+        if let Some(text) = text {
+            self.ground(&item.grounds, text, roots);
+        }
+        Ok(())
+    }
+
+    fn ground(&mut self, how: &str, text: &str, roots: RootSet) {
+        let what = match how.split_once(':') {
+            None if how == "text" => GroundWhat::Text(Box::new(GroundText::new(text))),
+            Some(("value", kind)) => {
+                let value = ArgKind::parse(kind).and_then(|k| ancile_screen::canonical(k, text));
+                let Some(value) = value else { return };
+                GroundWhat::Value(value)
+            }
+            _ => return,
+        };
+        self.grounds
+            .push_back_mut(Arc::new(GroundItem { what, roots }));
+    }
+
+    /// The grounding set as it answers for one call: for each ground that still stands today, the
+    /// call's elements that it names. Texts need class 2, evidence fields class 3.
+    pub(crate) fn grounds(&self, policy: &dyn PolicyView, args: &[SensitiveArg]) -> Vec<Ground> {
+        let elements: Vec<&CanonicalValue> = args
+            .iter()
+            .flat_map(|arg| arg.elements.iter().flatten())
+            .collect();
+        let stands = |item: &GroundItem| {
+            let needed = match item.what {
+                GroundWhat::Text(_) => AuthorityClass::ApprovedSource,
+                GroundWhat::Value(_) => AuthorityClass::AgentDerived,
+            };
+            item.roots.class(policy, &self.spec.user).covers(needed)
+        };
+        let named = |item: &GroundItem| Ground {
+            values: elements
+                .iter()
+                .filter(|element| match &item.what {
+                    GroundWhat::Text(text) => text.names(element),
+                    GroundWhat::Value(value) => value == **element,
+                })
+                .map(|element| (*element).clone())
+                .collect(),
+        };
+        self.grounds
+            .iter()
+            .filter(|item| stands(item))
+            .map(|item| named(item))
+            .collect()
+    }
+}

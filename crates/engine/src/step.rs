@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sessions, and one round trip of the model: exposures, recall, calls, results and writes, in
+//! order, in one transaction.
+
+use crate::api::{
+    CONTENT_BYTES_MAX, Expose, ExposureKind, STEP_OPS_MAX, SessionOpened, SessionSpec, SessionView,
+    StepAnswer, StepOp, StepResult, ToolResult,
+};
+use crate::event::Event;
+use crate::home::random;
+use crate::refusal::{Fault, Refusal};
+use crate::session::Session;
+use crate::state::{Key, PermitRow, Tenant};
+use crate::turn::{Exposure, Turn, VALUES_PER_SHOWN, forbidden, not_found, within};
+use crate::{act, recall, write};
+use ancile_core::{
+    ArgKind, AuthorityClass, Channel, Digest, EntryId, FieldName, LOCATOR_BYTES_MAX, PermitId,
+    PolicyView as _, Role, RootSet, SessionId, SourceField, SourceName, SourceState, ToolName,
+    TrustRoot, class_of,
+};
+use std::sync::Arc;
+
+/// Opens a session. Only a host's can be observed.
+pub(crate) fn open(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    spec: SessionSpec,
+    task: Option<EntryId>,
+) -> Result<SessionOpened, Refusal> {
+    match key.spec.role {
+        Role::Host => {}
+        Role::Agent if spec.observed => {
+            return Err(forbidden("open an observed session"));
+        }
+        Role::Agent if key.spec.agent.as_ref() == Some(&spec.agent) => {}
+        _ => return Err(forbidden("open a session")),
+    }
+    turn.reach(key, &spec.namespace, false)?;
+    let id = SessionId::at(turn.unix_ms(), random()?);
+    let token = format!("ans_{}", Digest(random()?));
+    let event = Event::SessionOpened {
+        id,
+        token: Digest::sha256(token.as_bytes()),
+        host: key.spec.principal.clone(),
+        agent: spec.agent,
+        user: spec.user,
+        namespace: spec.namespace,
+        interactive: spec.mode == ancile_core::SessionMode::Interactive,
+        observed: spec.observed,
+        task,
+    };
+    turn.emit(&key.tenant, &event)?;
+    Ok(SessionOpened {
+        id,
+        token,
+        class: AuthorityClass::Untrusted,
+    })
+}
+
+/// A session as the principal that opened it, or its user, sees it.
+pub(crate) fn show(turn: &Turn<'_>, key: &Key, id: &SessionId) -> Result<SessionView, Refusal> {
+    let tenant = turn.tenant(&key.tenant)?;
+    let session = tenant
+        .sessions
+        .get(id)
+        .ok_or_else(|| not_found("session"))?;
+    let who = &key.spec.principal;
+    if session.host != *who && session.spec.user != *who && key.spec.role != Role::Operator {
+        return Err(not_found("session"));
+    }
+    Ok(view(session, tenant))
+}
+
+fn view(session: &Session, tenant: &Tenant) -> SessionView {
+    SessionView {
+        id: session.id,
+        spec: session.spec.clone(),
+        task: session.task,
+        closed: session.closed,
+        class: session.class(tenant),
+        exposure_root: session.root,
+        exposure_len: session.len,
+        outstanding: session.outstanding.iter().copied().collect(),
+    }
+}
+
+/// Closes a session; its texts are forgotten, its commitments stay.
+pub(crate) fn close(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    id: &SessionId,
+    token: &str,
+) -> Result<(), Refusal> {
+    let session = turn.session(key, id, token)?;
+    for seq in &session.text_leaves {
+        let removed = turn.core.store()?.remove_content(&key.tenant, *seq);
+        removed.map_err(|fault| turn.core.lost(&fault))?;
+    }
+    turn.emit(&key.tenant, &Event::SessionClosed { id: *id })
+}
+
+/// A session that operations run in.
+pub(crate) struct In<'k> {
+    pub key: &'k Key,
+    pub id: SessionId,
+}
+
+impl In<'_> {
+    pub(crate) fn session(&self, turn: &Turn<'_>) -> Result<Arc<Session>, Refusal> {
+        let found = turn.tenant(&self.key.tenant)?.sessions.get(&self.id);
+        found.cloned().ok_or_else(|| not_found("session"))
+    }
+}
+
+/// Runs the operations in order; a refused one takes the whole step back.
+pub(crate) fn step(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    id: SessionId,
+    token: &str,
+    ops: Vec<StepOp>,
+) -> Result<StepAnswer, Refusal> {
+    turn.session(key, &id, token)?;
+    if ops.len() > STEP_OPS_MAX {
+        let text = format!(
+            "{} operations; limit is {STEP_OPS_MAX}; send several steps",
+            ops.len()
+        );
+        return Err(Refusal::new(Fault::Limit, "too_many_ops", text));
+    }
+    let at = In { key, id };
+    let mut results = Vec::with_capacity(ops.len());
+    for (index, op) in ops.into_iter().enumerate() {
+        let result = one(turn, &at, op).map_err(|refusal| Refusal {
+            outside: format!("operation {index}: {}", refusal.outside),
+            ..refusal
+        })?;
+        results.push(result);
+    }
+    let session = at.session(turn)?;
+    Ok(StepAnswer {
+        results,
+        class: session.class(turn.tenant(&key.tenant)?),
+        exposure_root: session.root,
+        exposure_len: session.len,
+    })
+}
+
+fn one(turn: &mut Turn<'_>, at: &In<'_>, op: StepOp) -> Result<StepResult, Refusal> {
+    Ok(match op {
+        StepOp::Expose(op) => StepResult::Exposed(expose(turn, at, op)?),
+        StepOp::Recall(op) => StepResult::Recalled(recall::in_session(turn, at, &op)?),
+        StepOp::Call(op) => StepResult::Called(act::propose(turn, at, op)?),
+        StepOp::Redeem(permit, call) => {
+            act::redeem(turn, at, permit, &call)?;
+            StepResult::Redeemed
+        }
+        StepOp::Result(permit, result) => {
+            StepResult::ResultTaken(take_result(turn, at, permit, result)?)
+        }
+        StepOp::Write(op) => StepResult::Written(write::write(turn, at.key, Some(at.id), op)?),
+    })
+}
+
+/// What a text of the host's counts as.
+fn expose(turn: &mut Turn<'_>, at: &In<'_>, op: Expose) -> Result<AuthorityClass, Refusal> {
+    within(&op.text, CONTENT_BYTES_MAX, "text")?;
+    within(&op.locator, LOCATOR_BYTES_MAX, "locator")?;
+    let session = at.session(turn)?;
+    let spec = &at.key.spec;
+    let grant = write::grant(spec);
+    let (channel, roots) = match op.kind {
+        ExposureKind::UserTurn => {
+            let channel = grant.channel(Some(Channel::User));
+            (
+                channel,
+                RootSet::new([TrustRoot::User(session.spec.user.clone())]),
+            )
+        }
+        ExposureKind::SystemPrompt | ExposureKind::ToolList => {
+            let part = if op.kind == ExposureKind::SystemPrompt {
+                "system_prompt"
+            } else {
+                "tool_list"
+            };
+            (Channel::Source, own_source(spec.principal.as_str(), part)?)
+        }
+        ExposureKind::Text => (
+            grant.channel(op.channel.or(Some(Channel::Unknown))),
+            RootSet::Untrusted,
+        ),
+        ExposureKind::PeerMessage => (Channel::PeerAgent, RootSet::Untrusted),
+    };
+    let tenant = turn.tenant(&at.key.tenant)?;
+    let state = match &roots {
+        RootSet::Trusted(list) => match list.as_slice() {
+            [TrustRoot::Source(field)] => tenant.source(field),
+            _ => SourceState::None,
+        },
+        RootSet::Untrusted => SourceState::None,
+    };
+    let class = match op.kind {
+        ExposureKind::Text | ExposureKind::PeerMessage => AuthorityClass::Untrusted,
+        _ => class_of(channel, spec.role, state),
+    };
+    let roots = if class == AuthorityClass::Untrusted {
+        RootSet::Untrusted
+    } else {
+        roots
+    };
+    let kind = match op.kind {
+        ExposureKind::UserTurn if class == AuthorityClass::UserAuthored => "user_turn",
+        ExposureKind::UserTurn => "unverified_turn",
+        ExposureKind::SystemPrompt => "system_prompt",
+        ExposureKind::ToolList => "tool_list",
+        ExposureKind::Text => "text",
+        ExposureKind::PeerMessage => "peer_message",
+    };
+    let grounds = class.covers(AuthorityClass::ApprovedSource)
+        && session.may_ground(kind == "user_turn", false)
+        && op.kind != ExposureKind::ToolList;
+    let item = Exposure {
+        kind,
+        channel,
+        class,
+        roots,
+        entry: None,
+        from: op.locator,
+        values: values_of(turn, class, &op.text),
+        grounds: if grounds {
+            "text".to_owned()
+        } else {
+            String::new()
+        },
+        text: op.text,
+    };
+    turn.expose(&at.key.tenant, at.id, vec![item], None)?;
+    Ok(class)
+}
+
+/// The host's own texts stand under a source of its own name, which exists when the operator
+/// marked it as one that relays its user.
+pub(crate) fn own_source(principal: &str, part: &str) -> Result<RootSet, Refusal> {
+    let field = own_field(principal, part)?;
+    Ok(RootSet::new([TrustRoot::Source(field)]))
+}
+
+/// The source field of a host's own texts.
+pub(crate) fn own_field(principal: &str, part: &str) -> Result<SourceField, Refusal> {
+    let bad = |e: ancile_core::NameError| Refusal::new(Fault::Malformed, "bad_name", e.to_string());
+    Ok(SourceField {
+        source: SourceName::new(principal).map_err(bad)?,
+        tool: ToolName::new("host").map_err(bad)?,
+        field: FieldName::new(part).map_err(bad)?,
+    })
+}
+
+/// Keyed hashes of the typed values in a class 4 text.
+pub(crate) fn values_of(turn: &Turn<'_>, class: AuthorityClass, text: &str) -> Vec<Digest> {
+    if class != AuthorityClass::Untrusted {
+        return Vec::new();
+    }
+    let found = ancile_screen::values(text);
+    found
+        .iter()
+        .take(VALUES_PER_SHOWN)
+        .map(|f| turn.value_hash(&f.value))
+        .collect()
+}
+
+/// Takes what a permitted call gave: the meet of the source's grade and of the arguments it may
+/// echo.
+fn take_result(
+    turn: &mut Turn<'_>,
+    at: &In<'_>,
+    permit: PermitId,
+    result: ToolResult,
+) -> Result<Option<AuthorityClass>, Refusal> {
+    let session = at.session(turn)?;
+    let tenant = turn.tenant(&at.key.tenant)?;
+    let row = tenant
+        .permits
+        .get(&permit)
+        .filter(|row| row.session == at.id)
+        .cloned();
+    let row = row.ok_or_else(|| not_found("permit"))?;
+    if !session.outstanding.contains(&permit) {
+        let text = "the result of this permit was reported before";
+        return Err(Refusal::new(Fault::Conflict, "result_reported", text));
+    }
+    let items = match result {
+        ToolResult::NotShown => {
+            turn.emit(
+                &at.key.tenant,
+                &Event::NotShown {
+                    session: at.id,
+                    permit,
+                },
+            )?;
+            return Ok(None);
+        }
+        ToolResult::Text(text) => {
+            let field = FieldName::new("text").map_err(|e| crate::turn::internal(&e))?;
+            vec![result_item(turn, at, &row, &field, text)?]
+        }
+        ToolResult::Fields(fields) => fields
+            .into_iter()
+            .map(|(field, text)| result_item(turn, at, &row, &field, text))
+            .collect::<Result<Vec<_>, _>>()?,
+    };
+    let class = items
+        .iter()
+        .map(|i| i.class)
+        .fold(AuthorityClass::UserAuthored, AuthorityClass::meet);
+    if items.is_empty() {
+        turn.emit(
+            &at.key.tenant,
+            &Event::NotShown {
+                session: at.id,
+                permit,
+            },
+        )?;
+        return Ok(None);
+    }
+    turn.expose(&at.key.tenant, at.id, items, Some(permit))?;
+    Ok(Some(class))
+}
+
+fn result_item(
+    turn: &Turn<'_>,
+    at: &In<'_>,
+    row: &PermitRow,
+    field: &FieldName,
+    text: String,
+) -> Result<Exposure, Refusal> {
+    within(&text, CONTENT_BYTES_MAX, "result")?;
+    let session = at.session(turn)?;
+    let tenant = turn.tenant(&at.key.tenant)?;
+    let decided = &row.decided;
+    let declared = tenant
+        .manifest
+        .tool(&decided.tool)
+        .and_then(|t| t.results.get(field))
+        .copied();
+    let source = tenant
+        .sources
+        .iter()
+        .find(|(_, row)| row.tools.contains(&decided.tool));
+    let place = source.map(|(name, _)| SourceField {
+        source: name.clone(),
+        tool: decided.tool.clone(),
+        field: field.clone(),
+    });
+    let state = place
+        .as_ref()
+        .map_or(SourceState::None, |p| tenant.source(p));
+    let typed = declared.filter(|kind| *kind != ArgKind::Free);
+    let state = match state {
+        SourceState::Evidence if typed.is_none() => SourceState::Registered,
+        other => other,
+    };
+    let value = typed.and_then(|kind| ancile_screen::canonical(kind, &text));
+    let hash = value.as_ref().map(|value| turn.value_hash(value));
+    let tainted = hash.as_ref().is_some_and(|h| tenant.wrote.contains(h));
+    let class = class_of(Channel::Tool, Role::Host, state).meet(decided.echo);
+    let class = if tainted {
+        AuthorityClass::Untrusted
+    } else {
+        class
+    };
+    let echoed = hash.is_some_and(|h| decided.args.contains(&h));
+    let may = session.may_ground(false, decided.grounded) && !echoed;
+    let grounds = match (class, typed) {
+        (AuthorityClass::ApprovedSource, _) if may => "text".to_owned(),
+        (AuthorityClass::AgentDerived, Some(kind)) if may && state == SourceState::Evidence => {
+            format!("value:{}", kind.name())
+        }
+        _ => String::new(),
+    };
+    let roots = match place {
+        Some(place) if class != AuthorityClass::Untrusted => {
+            RootSet::new([TrustRoot::Source(place)])
+        }
+        _ => RootSet::Untrusted,
+    };
+    Ok(Exposure {
+        kind: "result",
+        channel: Channel::Tool,
+        class,
+        roots,
+        entry: None,
+        from: format!("{}.{field}", decided.tool),
+        values: values_of(turn, class, &text),
+        grounds,
+        text,
+    })
+}

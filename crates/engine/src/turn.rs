@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One job's turn on the writer thread: the moment, checked callers, and the ways to change state.
+
+use crate::core::{Core, entry_of, index_entry};
+use crate::event::{Event, Shown};
+use crate::home::random;
+use crate::refusal::{Fault, Refusal};
+use crate::session::Session;
+use crate::state::{Entry, Key, Tenant, texts_of};
+use ancile_core::{
+    Broken, CanonicalValue, DerivationRecord, Digest, EntryId, IntactEntry, IntactMemo, Micros,
+    NamespaceName, RecordLeafHash, RecordSource, Role, Salt, SessionId, TenantName,
+    content_commitment,
+};
+use ancile_store::{DamageKind, ReadError};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use subtle::ConstantTimeEq as _;
+
+/// A credential that was checked. Only [`crate::Engine::authenticate`] makes it; the writer checks
+/// it once more when its turn comes.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub(crate) hash: Digest,
+    pub(crate) tenant: TenantName,
+    pub(crate) spec: crate::api::KeySpec,
+}
+
+impl Caller {
+    /// The tenant it reaches.
+    #[must_use]
+    pub fn tenant(&self) -> &TenantName {
+        &self.tenant
+    }
+
+    /// Who it is.
+    #[must_use]
+    pub fn principal(&self) -> &ancile_core::PrincipalName {
+        &self.spec.principal
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.spec.role
+    }
+}
+
+/// Microseconds since 1970, from the system clock.
+pub(crate) fn clock() -> Micros {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+pub(crate) fn unauthenticated() -> Refusal {
+    Refusal::new(
+        Fault::Unauthenticated,
+        "key_refused",
+        "the key is unknown, expired or revoked; use a current key",
+    )
+}
+
+pub(crate) fn not_found(what: &str) -> Refusal {
+    let text = format!("there is no such {what} that this key can see");
+    Refusal::new(Fault::NotFound, "not_found", text)
+}
+
+pub(crate) fn forbidden(what: &str) -> Refusal {
+    let text = format!("this key may not {what}; use a key of a role that may");
+    Refusal::new(Fault::Forbidden, "forbidden", text)
+}
+
+pub(crate) fn internal(fault: &dyn std::fmt::Display) -> Refusal {
+    Refusal::new(
+        Fault::Unavailable,
+        "undecided",
+        "the request could not be decided; retry",
+    )
+    .inside(fault)
+}
+
+pub(crate) fn tampered(broken: Broken) -> Refusal {
+    let text = format!(
+        "the entry's lineage is broken ({}); it is refused",
+        broken.name()
+    );
+    Refusal::new(Fault::Tampered, "lineage_broken", text)
+}
+
+/// Refuses a text that is too long.
+pub(crate) fn within(text: &str, max: usize, what: &str) -> Result<(), Refusal> {
+    if text.len() <= max {
+        return Ok(());
+    }
+    let text = format!("{what} is {} bytes; limit is {max}; split it", text.len());
+    Err(Refusal::new(Fault::TooLarge, "too_long", text))
+}
+
+/// A content as it was read and verified.
+pub(crate) struct Verified {
+    pub intact: IntactEntry,
+    pub bytes: Vec<u8>,
+}
+
+/// One job's turn.
+pub(crate) struct Turn<'a> {
+    pub core: &'a mut Core,
+    pub now: Micros,
+}
+
+impl<'a> Turn<'a> {
+    pub(crate) fn new(core: &'a mut Core) -> Self {
+        let now = clock().max(core.last);
+        core.last = now;
+        Self { core, now }
+    }
+
+    /// Checks a credential against today's keys.
+    pub(crate) fn check(&self, caller: &Caller) -> Result<Key, Refusal> {
+        let key = self
+            .core
+            .state
+            .keys
+            .get(&caller.hash)
+            .ok_or_else(unauthenticated)?;
+        let expired = key.spec.expires.is_some_and(|at| self.now >= at);
+        if key.revoked || expired {
+            Err(unauthenticated())
+        } else {
+            Ok(key.clone())
+        }
+    }
+
+    pub(crate) fn tenant(&self, name: &TenantName) -> Result<&Tenant, Refusal> {
+        self.core
+            .state
+            .tenants
+            .get(name)
+            .map(Arc::as_ref)
+            .ok_or_else(|| not_found("tenant"))
+    }
+
+    pub(crate) fn unix_ms(&self) -> u64 {
+        u64::try_from(self.now.0 / 1_000).unwrap_or(0)
+    }
+
+    /// Whether a key reaches a namespace, to read or to write it.
+    pub(crate) fn reach(
+        &self,
+        key: &Key,
+        name: &NamespaceName,
+        write: bool,
+    ) -> Result<(), Refusal> {
+        let namespace = self.tenant(&key.tenant)?.namespaces.get(name);
+        let Some(namespace) = namespace.filter(|_| key.spec.namespaces.contains(name)) else {
+            return Err(forbidden("reach this namespace"));
+        };
+        let list = if write {
+            &namespace.writers
+        } else {
+            &namespace.readers
+        };
+        if list.is_empty() || list.contains(&key.spec.principal) {
+            Ok(())
+        } else {
+            Err(forbidden(if write {
+                "write this namespace"
+            } else {
+                "read this namespace"
+            }))
+        }
+    }
+
+    /// The session behind an id and its token, as the key may use it.
+    pub(crate) fn session(
+        &self,
+        key: &Key,
+        id: &SessionId,
+        token: &str,
+    ) -> Result<Arc<Session>, Refusal> {
+        let session = self.tenant(&key.tenant)?.sessions.get(id);
+        let session = session.ok_or_else(|| not_found("session"))?;
+        let offered = Digest::sha256(token.as_bytes());
+        let mine = session.host == key.spec.principal;
+        if !mine || !bool::from(offered.0.ct_eq(&session.token.0)) {
+            return Err(not_found("session"));
+        }
+        if session.closed {
+            let text = "the session is closed; open a new one";
+            return Err(Refusal::new(Fault::Conflict, "session_closed", text));
+        }
+        Ok(Arc::clone(session))
+    }
+
+    /// An entry as the key can see it.
+    pub(crate) fn entry(&self, key: &Key, id: &EntryId) -> Result<Arc<Entry>, Refusal> {
+        let entry = self.tenant(&key.tenant)?.entry(id).cloned();
+        let entry = entry.ok_or_else(|| not_found("entry"))?;
+        match self.reach(key, &entry.record.namespace, false) {
+            Ok(()) => Ok(entry),
+            Err(_) => Err(not_found("entry")),
+        }
+    }
+
+    /// Logs an event and lets the state follow.
+    pub(crate) fn emit(&mut self, tenant: &TenantName, event: &Event) -> Result<(), Refusal> {
+        let body = event.encode().map_err(|e| internal(&e))?;
+        let seq = self.append(tenant, &body, None)?;
+        let none = std::collections::BTreeMap::new();
+        self.core
+            .state
+            .apply(tenant, seq, event, &none)
+            .map_err(|e| internal(&e))
+    }
+
+    /// Logs exposures, a few to a leaf. Texts that ground are kept as erasable content, salted.
+    pub(crate) fn expose(
+        &mut self,
+        tenant: &TenantName,
+        session: SessionId,
+        items: Vec<Exposure>,
+        result_of: Option<ancile_core::PermitId>,
+    ) -> Result<(), Refusal> {
+        let mut items = items.into_iter().peekable();
+        while items.peek().is_some() {
+            let few: Vec<Exposure> = items.by_ref().take(SHOWN_PER_LEAF).collect();
+            let last = items.peek().is_none();
+            self.expose_few(tenant, session, few, result_of.filter(|_| last))?;
+        }
+        Ok(())
+    }
+
+    fn expose_few(
+        &mut self,
+        tenant: &TenantName,
+        session: SessionId,
+        items: Vec<Exposure>,
+        result_of: Option<ancile_core::PermitId>,
+    ) -> Result<(), Refusal> {
+        let salt: Salt = random()?;
+        let items: Vec<(Shown, Option<String>)> =
+            items.into_iter().map(|item| item.commit(&salt)).collect();
+        let texts = texts_of(&items);
+        let shown = items.into_iter().map(|(item, _)| item).collect();
+        let bytes = serde_json::to_vec(&texts).map_err(|e| internal(&e))?;
+        let kept = (!texts.is_empty()).then_some((&salt, bytes.as_slice()));
+        let texts_commitment = kept.map(|(salt, bytes)| content_commitment(salt, bytes));
+        let event = Event::Exposed {
+            session,
+            items: shown,
+            texts: texts_commitment,
+            result_of,
+        };
+        let body = event.encode().map_err(|e| internal(&e))?;
+        let seq = self.append(tenant, &body, kept)?;
+        self.core
+            .state
+            .apply(tenant, seq, &event, &texts)
+            .map_err(|e| internal(&e))
+    }
+
+    /// Logs a record with its content, and lets state and index follow.
+    pub(crate) fn put(
+        &mut self,
+        record: DerivationRecord,
+        salt: &Salt,
+        bytes: &[u8],
+    ) -> Result<(u64, Digest), Refusal> {
+        let tenant = record.tenant.clone();
+        let body = record.encode();
+        let hash = ancile_core::record_hash(&body);
+        let seq = self.append(&tenant, &body, Some((salt, bytes)))?;
+        let (entry, text) = entry_of(seq, record, hash, Some((salt, bytes)));
+        if let Some(text) = text {
+            index_entry(&mut self.core.index, &entry, &text);
+        }
+        self.core
+            .state
+            .add_record(&tenant, entry)
+            .map_err(|e| internal(&e))?;
+        Ok((seq, hash))
+    }
+
+    fn append(
+        &mut self,
+        tenant: &TenantName,
+        body: &[u8],
+        content: Option<(&Salt, &[u8])>,
+    ) -> Result<u64, Refusal> {
+        let content = content.map(|(salt, bytes)| ancile_store::Content { salt: *salt, bytes });
+        let appended = self.core.store()?.append(tenant, body, content);
+        match appended {
+            Ok(appended) => {
+                if appended.replaced {
+                    tracing::error!(%tenant, seq = appended.seq, "inserted rows were removed");
+                }
+                Ok(appended.seq)
+            }
+            Err(ancile_store::WriteError::BodyTooLong { .. }) => Err(Refusal::new(
+                Fault::TooLarge,
+                "leaf_too_long",
+                "the request makes a log entry over 65535 bytes; send less at once",
+            )),
+            Err(fault) => Err(self.core.lost(&fault)),
+        }
+    }
+
+    /// Reads an entry from the store and verifies content, record and ancestry.
+    pub(crate) fn verified(
+        &mut self,
+        tenant: &TenantName,
+        entry: &Entry,
+    ) -> Result<Result<Verified, Broken>, Refusal> {
+        if let Some(broken) = entry.damaged {
+            return Ok(Err(broken));
+        }
+        let version = self
+            .core
+            .store()?
+            .data_version()
+            .map_err(|e| internal(&e))?;
+        if version != self.core.data_version {
+            self.core.data_version = version;
+            self.core.memos.clear();
+        }
+        let memo = self.core.memos.remove(tenant);
+        let mut memo = memo.unwrap_or_else(|| IntactMemo::new(tenant.clone()));
+        let outcome = self.verify_with(tenant, entry, &mut memo);
+        self.core.memos.insert(tenant.clone(), memo);
+        outcome
+    }
+
+    fn verify_with(
+        &mut self,
+        tenant: &TenantName,
+        entry: &Entry,
+        memo: &mut IntactMemo,
+    ) -> Result<Result<Verified, Broken>, Refusal> {
+        let (records, content) = match self.gather(tenant, entry, memo)? {
+            Ok(gathered) => gathered,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let Some((salt, bytes)) = content else {
+            return Ok(Err(Broken::ContentEdited));
+        };
+        let source = Gathered {
+            records,
+            tenant: self.tenant(tenant)?,
+        };
+        let intact =
+            ancile_core::verify(&entry.hash, (&salt, &bytes), &source, &RecordLeafHash, memo);
+        Ok(intact.map(|intact| Verified { intact, bytes }))
+    }
+
+    /// Reads the entry and those of its ancestors that are not known to be intact.
+    #[allow(
+        clippy::type_complexity,
+        reason = "the pair is taken apart at the one call"
+    )]
+    fn gather(
+        &mut self,
+        tenant: &TenantName,
+        entry: &Entry,
+        memo: &IntactMemo,
+    ) -> Result<Result<(HashMap<Digest, Vec<u8>>, Option<(Salt, Vec<u8>)>), Broken>, Refusal> {
+        let mut records = HashMap::new();
+        let mut content = None;
+        let mut wanted = vec![(entry.hash, entry.seq)];
+        while let Some((hash, seq)) = wanted.pop() {
+            if records.contains_key(&hash) {
+                continue;
+            }
+            let leaf = match self.core.store()?.read(tenant, seq) {
+                Ok(leaf) => leaf,
+                Err(ReadError::Tampered {
+                    what: DamageKind::Content,
+                    ..
+                }) => {
+                    return Ok(Err(Broken::ContentEdited));
+                }
+                Err(ReadError::Tampered { .. } | ReadError::NoLeaf { .. }) => {
+                    return Ok(Err(Broken::RecordEdited));
+                }
+                Err(fault) => return Err(internal(&fault)),
+            };
+            if hash == entry.hash {
+                content = leaf.content.map(|c| (c.salt, c.bytes));
+            }
+            records.insert(hash, leaf.body);
+            let found = self.tenant(tenant)?;
+            let Some(known) = found.entries.get(&seq) else {
+                return Ok(Err(Broken::ParentMissing));
+            };
+            for parent in parents_of(found, known) {
+                if memo.contains(&parent) || records.contains_key(&parent) {
+                    continue;
+                }
+                match found.by_hash.get(&parent) {
+                    Some(seq) => wanted.push((parent, *seq)),
+                    None => return Ok(Err(Broken::ParentMissing)),
+                }
+            }
+        }
+        Ok(Ok((records, content)))
+    }
+
+    /// Keyed hash of a typed value.
+    pub(crate) fn value_hash(&self, value: &CanonicalValue) -> Digest {
+        value_hash(&self.core.value_key, value)
+    }
+}
+
+/// Keyed hash of a typed value.
+fn value_hash(key: &[u8; 32], value: &CanonicalValue) -> Digest {
+    let mut bytes = b"ancile value v1\0".to_vec();
+    bytes.extend_from_slice(key);
+    bytes.push(value.kind.code());
+    bytes.extend_from_slice(&value.bytes);
+    Digest::sha256(&bytes)
+}
+
+/// The parents of an entry: explicit ones, then those shown in its session before it.
+pub(crate) fn parents_of(tenant: &Tenant, entry: &Entry) -> Vec<Digest> {
+    let parents = &entry.record.parents;
+    let shown = entry
+        .record
+        .session
+        .and_then(|id| tenant.sessions.get(&id))
+        .and_then(|s| s.exposed(&parents.exposure_root, parents.exposure_len))
+        .unwrap_or_default();
+    parents.explicit().iter().chain(shown).copied().collect()
+}
+
+/// Records read for one verification.
+struct Gathered<'t> {
+    records: HashMap<Digest, Vec<u8>>,
+    tenant: &'t Tenant,
+}
+
+impl RecordSource for Gathered<'_> {
+    fn record(&self, hash: &Digest) -> Option<&[u8]> {
+        self.records.get(hash).map(Vec::as_slice)
+    }
+
+    fn exposed(&self, session: SessionId, root: &Digest, len: u64) -> Option<&[Digest]> {
+        self.tenant.sessions.get(&session)?.exposed(root, len)
+    }
+}
+
+/// Something about to be shown.
+pub(crate) struct Exposure {
+    pub kind: &'static str,
+    pub channel: ancile_core::Channel,
+    pub class: ancile_core::AuthorityClass,
+    pub roots: ancile_core::RootSet,
+    pub entry: Option<Digest>,
+    pub from: String,
+    pub text: String,
+    pub values: Vec<Digest>,
+    /// `text`, `value:<kind>`, or nothing.
+    pub grounds: String,
+}
+
+impl Exposure {
+    fn commit(self, salt: &Salt) -> (Shown, Option<String>) {
+        let commitment = ancile_core::content_commitment(salt, self.text.as_bytes());
+        let keep = !self.grounds.is_empty();
+        let shown = Shown {
+            kind: self.kind.to_owned(),
+            channel: self.channel,
+            class: self.class,
+            roots: crate::event::roots_text(&self.roots),
+            entry: self.entry,
+            from: self.from.chars().take(CONTENT_FROM_CHARS).collect(),
+            commitment,
+            values: self.values,
+            grounds: self.grounds,
+        };
+        (shown, keep.then_some(self.text))
+    }
+}
+
+/// Most exposures in one leaf; with [`VALUES_PER_SHOWN`] values each they stay below its limit.
+const SHOWN_PER_LEAF: usize = 8;
+/// Most hashes of typed values kept for one class 4 exposure.
+pub(crate) const VALUES_PER_SHOWN: usize = 64;
+/// Most characters kept of where an exposure came from.
+const CONTENT_FROM_CHARS: usize = 200;

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The write gate: submission, screening, record, store and ledger, through one entry point.
+
+use crate::api::{CONTENT_BYTES_MAX, Gates, KeySpec, Write, Written};
+use crate::content::Content;
+use crate::home::random;
+use crate::refusal::{Fault, Refusal};
+use crate::session::Session;
+use crate::state::{Entry, Key};
+use crate::turn::{Turn, forbidden, not_found, within};
+use ancile_core::{
+    AuthorityClass, Channel, ChannelGrant, DerivationRecord, Digest, EntryId, EntryKind,
+    LOCATOR_BYTES_MAX, NamespaceName, Origin, ParentFound, Parents, PolicyView as _, PrincipalName,
+    RULES_MAX, Role, RootSet, Salt, ScreeningNote, SessionId, SourceState, TrustRoot, class_of,
+    content_commitment,
+};
+use ancile_screen::{ScreenInput, Screening, StageSet, Verdict};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What a credential lets its holder say about channels.
+pub(crate) fn grant(spec: &KeySpec) -> ChannelGrant {
+    ChannelGrant {
+        role: spec.role,
+        relays_user: spec.relays_user,
+        channels: spec.channels.clone(),
+    }
+}
+
+/// Where a text comes from and what that is worth.
+struct Standing {
+    channel: Channel,
+    author: PrincipalName,
+    class: AuthorityClass,
+    roots: RootSet,
+    parents: Parents,
+}
+
+/// Writes an entry, in a session or outside one.
+pub(crate) fn write(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    session: Option<SessionId>,
+    op: Write,
+) -> Result<Written, Refusal> {
+    if key.spec.role == Role::Operator {
+        return Err(forbidden("write entries"));
+    }
+    within(&op.text, CONTENT_BYTES_MAX, "text")?;
+    within(&op.locator, LOCATOR_BYTES_MAX, "locator")?;
+    let content = content_of(&op)?;
+    let session = match session {
+        None => None,
+        Some(id) => turn.tenant(&key.tenant)?.sessions.get(&id).cloned(),
+    };
+    let namespace = namespace_of(key, session.as_deref(), &op)?;
+    turn.reach(key, &namespace, true)?;
+    let standing = standing(turn, key, session.as_deref(), &op)?;
+    let replaced = match op.supersedes {
+        None => None,
+        Some(id) => Some(replaced(turn, key, &namespace, &id)?),
+    };
+    let note = screen(turn, &content, standing.channel)?;
+    let salt: Salt = random()?;
+    let bytes = content.encode();
+    within(&String::from_utf8_lossy(&bytes), CONTENT_BYTES_MAX, "task")?;
+    let record = DerivationRecord {
+        tenant: key.tenant.clone(),
+        namespace,
+        id: EntryId::at(turn.unix_ms(), random()?),
+        version: replaced
+            .as_ref()
+            .map_or(1, |old| old.record.version.saturating_add(1)),
+        kind: op.kind,
+        origin: Origin {
+            channel: standing.channel,
+            role: key.spec.role,
+            principal: key.spec.principal.clone(),
+            locator: op.locator.into(),
+            at: turn.now,
+        },
+        author: standing.author,
+        session: session.as_ref().map(|s| s.id),
+        parents: standing.parents,
+        roots: standing.roots,
+        class: standing.class,
+        policy_epoch: turn.tenant(&key.tenant)?.epoch,
+        supersedes: replaced.map(|old| old.hash),
+        commitment: content_commitment(&salt, &bytes),
+        screening: note,
+        created: turn.now,
+        valid_from: op.valid_from,
+        valid_until: op.valid_until,
+    };
+    finish(turn, key, record, &salt, &bytes)
+}
+
+fn finish(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    record: DerivationRecord,
+    salt: &Salt,
+    bytes: &[u8],
+) -> Result<Written, Refusal> {
+    let (id, class, channel) = (record.id, record.class, record.origin.channel);
+    let quarantined = record.screening.quarantined;
+    let person = matches!(key.spec.role, Role::User | Role::Operator);
+    let rules = record
+        .screening
+        .rules
+        .iter()
+        .filter(|_| person)
+        .map(ToString::to_string)
+        .collect();
+    let (seq, hash) = turn.put(record, salt, bytes)?;
+    Ok(Written {
+        id,
+        hash,
+        seq,
+        class,
+        channel,
+        quarantined,
+        rules,
+    })
+}
+
+fn content_of(op: &Write) -> Result<Content, Refusal> {
+    if op.text.trim().is_empty() {
+        return Err(Refusal::new(
+            Fault::Malformed,
+            "empty_text",
+            "text is empty; send the words",
+        ));
+    }
+    if (op.kind == EntryKind::Task) != op.task.is_some() {
+        let text = "a task, and only a task, says when it is due; give `task` with kind `task`";
+        return Err(Refusal::new(Fault::Malformed, "task_fields", text));
+    }
+    if let (Some(from), Some(until)) = (op.valid_from, op.valid_until)
+        && from >= until
+    {
+        let text = "valid_until is not after valid_from; swap them or leave one out";
+        return Err(Refusal::new(Fault::Malformed, "validity_empty", text));
+    }
+    Ok(Content {
+        text: op.text.clone(),
+        task: op.task.clone(),
+    })
+}
+
+fn namespace_of(
+    key: &Key,
+    session: Option<&Session>,
+    op: &Write,
+) -> Result<NamespaceName, Refusal> {
+    match (session, &op.namespace) {
+        (Some(session), None) => Ok(session.spec.namespace.clone()),
+        (Some(session), Some(name)) if *name == session.spec.namespace => Ok(name.clone()),
+        (Some(_), Some(_)) => Err(forbidden("write another namespace than its session's")),
+        (None, Some(name)) => Ok(name.clone()),
+        (None, None) => match key.spec.namespaces.as_slice() {
+            [only] => Ok(only.clone()),
+            _ => Err(Refusal::new(
+                Fault::Malformed,
+                "namespace_missing",
+                "the key reaches several namespaces; name one",
+            )),
+        },
+    }
+}
+
+/// Fixes channel, author, class, roots and parents from the connection and the session.
+fn standing(
+    turn: &Turn<'_>,
+    key: &Key,
+    session: Option<&Session>,
+    op: &Write,
+) -> Result<Standing, Refusal> {
+    let tenant = turn.tenant(&key.tenant)?;
+    let role = key.spec.role;
+    let mut channel = grant(&key.spec).channel(op.channel);
+    if channel == Channel::User && role == Role::Host && session.is_none() {
+        channel = Channel::Unknown;
+    }
+    if channel != Channel::Agent && !op.parents.is_empty() {
+        let text = "only what an agent derived has parents; leave `parents` out";
+        return Err(Refusal::new(Fault::Malformed, "parents_not_derived", text));
+    }
+    let user = session.map_or(&key.spec.principal, |s| &s.spec.user);
+    let state = op
+        .field
+        .as_ref()
+        .map_or(SourceState::None, |field| tenant.source(field));
+    let listed = class_of(channel, role, state);
+    let (author, roots) = match channel {
+        Channel::User => (user.clone(), RootSet::new([TrustRoot::User(user.clone())])),
+        Channel::Agent => {
+            let author = session
+                .map_or(&key.spec.principal, |s| &s.spec.agent)
+                .clone();
+            (author, session.map_or(RootSet::Untrusted, Session::roots))
+        }
+        Channel::Source | Channel::Tool => {
+            let field = op
+                .field
+                .clone()
+                .filter(|_| listed != AuthorityClass::Untrusted);
+            let roots = field.map_or(RootSet::Untrusted, |f| RootSet::new([TrustRoot::Source(f)]));
+            (key.spec.principal.clone(), roots)
+        }
+        _ => (key.spec.principal.clone(), RootSet::Untrusted),
+    };
+    let mut class = listed.meet(roots.class(tenant, user));
+    let mut roots = roots;
+    if channel == Channel::Agent {
+        class = class.meet(session.map_or(AuthorityClass::Untrusted, |s| s.class(tenant)));
+        for parent in &op.parents {
+            let Some(entry) = tenant.entry_by_hash(parent) else {
+                continue;
+            };
+            class = class.meet(tenant.class_today(entry, user));
+            roots = roots.join(&entry.record.roots);
+        }
+    }
+    if class == AuthorityClass::Untrusted {
+        roots = RootSet::Untrusted;
+    }
+    let exposure = match session {
+        Some(session) if channel == Channel::Agent => (session.root, session.len),
+        _ => (Digest([0; 32]), 0),
+    };
+    let parents = parents(turn, key, exposure, op.parents.clone())?;
+    Ok(Standing {
+        channel,
+        author,
+        class,
+        roots,
+        parents,
+    })
+}
+
+fn parents(
+    turn: &Turn<'_>,
+    key: &Key,
+    exposure: (Digest, u64),
+    named: Vec<Digest>,
+) -> Result<Parents, Refusal> {
+    let mine = turn.tenant(&key.tenant)?;
+    let found = |hash: &Digest| match mine.entry_by_hash(hash) {
+        Some(entry) if turn.reach(key, &entry.record.namespace, false).is_ok() => ParentFound::Here,
+        // Another tenant's record is answered like none, so that nothing can be probed.
+        _ => ParentFound::Nowhere,
+    };
+    Parents::new(exposure, named, &found)
+        .map_err(|fault| Refusal::new(Fault::Malformed, "parents_refused", fault.to_string()))
+}
+
+fn replaced(
+    turn: &Turn<'_>,
+    key: &Key,
+    namespace: &NamespaceName,
+    id: &EntryId,
+) -> Result<Arc<Entry>, Refusal> {
+    let old = turn.entry(key, id)?;
+    if old.record.namespace == *namespace {
+        Ok(old)
+    } else {
+        Err(not_found("entry in this namespace"))
+    }
+}
+
+/// Screens a content. With the detectors off the note says so.
+fn screen(turn: &Turn<'_>, content: &Content, channel: Channel) -> Result<ScreeningNote, Refusal> {
+    let Some(screening) = screening(turn, &content.screened(), channel) else {
+        let note = ScreeningNote {
+            version: 0,
+            instruction_like: None,
+            quarantined: false,
+            rules: Vec::new(),
+        };
+        return Ok(note);
+    };
+    if screening.verdict == Verdict::Reject {
+        let text = "the text was rejected by screening; shorten it or send it in parts";
+        return Err(Refusal::new(Fault::TooLarge, "screening_rejected", text));
+    }
+    let quarantine = screening.verdict == Verdict::Quarantine;
+    Ok(ScreeningNote {
+        version: screening.version,
+        instruction_like: Some(screening.instruction_like),
+        quarantined: quarantine && turn.core.gates == Gates::Enforce,
+        rules: rules_of(&screening),
+    })
+}
+
+/// Screens a text with the rules in force; nothing with the detectors off.
+pub(crate) fn screening(turn: &Turn<'_>, text: &str, channel: Channel) -> Option<Screening> {
+    let screener = turn.core.screener.as_ref()?;
+    Some(screener.screen(&ScreenInput {
+        text,
+        channel,
+        stages: StageSet::ALL,
+    }))
+}
+
+/// The ids of the rules that hit, sorted, each once.
+pub(crate) fn rules_of(screening: &Screening) -> Vec<Box<str>> {
+    let ids: BTreeSet<&str> = screening.findings.iter().map(|f| f.rule.as_str()).collect();
+    ids.into_iter().take(RULES_MAX).map(Into::into).collect()
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The one writer thread: jobs in, one commit for a group of them, answers out.
+//!
+//! Each job runs inside a savepoint of the store, a clone of the state and a journal of the index,
+//! so that a refused job leaves no trace. Nobody is answered before the group is committed and
+//! the witness has its checkpoint. After a failed commit the store is opened anew.
+
+use crate::core::Core;
+use crate::refusal::{Fault, Refusal};
+use crate::turn::Turn;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Most jobs in one commit.
+const GROUP_MAX: usize = 256;
+/// Most jobs that wait.
+const QUEUE_MAX: usize = 1_024;
+
+/// Sends the answer, once it is known whether the group was committed.
+type Reply = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
+/// Runs and says whether it is to be kept.
+type Run = Box<dyn FnOnce(&mut Turn<'_>) -> (bool, Reply) + Send>;
+
+enum Job {
+    Run(Run, Box<dyn FnOnce(Refusal) + Send>),
+    Stop,
+}
+
+/// The writer's door.
+#[derive(Debug, Clone)]
+pub(crate) struct Writer {
+    jobs: SyncSender<Job>,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Job")
+    }
+}
+
+fn gone() -> Refusal {
+    Refusal::new(
+        Fault::Unavailable,
+        "stopping",
+        "the store is stopping; try again later",
+    )
+}
+
+impl Writer {
+    /// Starts the thread over an opened core.
+    pub(crate) fn start(core: Core) -> std::io::Result<(Self, JoinHandle<()>)> {
+        let (jobs, inbox) = sync_channel(QUEUE_MAX);
+        let thread = std::thread::Builder::new()
+            .name("ancile-writer".to_owned())
+            .spawn(move || run(core, &inbox))?;
+        Ok((Self { jobs }, thread))
+    }
+
+    /// Runs `f` on the writer thread and answers once its group is committed.
+    pub(crate) fn submit<T: Send + 'static>(
+        &self,
+        f: impl FnOnce(&mut Turn<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let (answer, wait) = sync_channel::<Result<T, Refusal>>(1);
+        let refuse = answer.clone();
+        let run: Run = Box::new(move |turn| {
+            let result = f(turn);
+            let keep = result.is_ok();
+            let reply: Reply = Box::new(move |committed| {
+                // A caller that went away needs no answer.
+                let _gone = answer.send(match committed {
+                    Ok(()) => result,
+                    Err(refusal) => result.and(Err(refusal)),
+                });
+            });
+            (keep, reply)
+        });
+        let refused = Box::new(move |refusal| {
+            let _gone = refuse.send(Err(refusal));
+        });
+        self.jobs.send(Job::Run(run, refused)).map_err(|_| gone())?;
+        wait.recv().map_err(|_| gone())?
+    }
+
+    /// Ends the thread after the jobs before this.
+    pub(crate) fn stop(&self) {
+        let _already_gone = self.jobs.send(Job::Stop);
+    }
+}
+
+fn run(core: Core, inbox: &Receiver<Job>) {
+    let mut core = core;
+    while let Ok(first) = inbox.recv() {
+        let mut group = vec![first];
+        while group.len() < GROUP_MAX
+            && let Ok(job) = inbox.try_recv()
+        {
+            group.push(job);
+        }
+        let mut replies: Vec<Reply> = Vec::new();
+        let mut stop = false;
+        for job in group {
+            match job {
+                Job::Stop => stop = true,
+                Job::Run(run, refused) => match core.guarded(run) {
+                    Ok(reply) => replies.push(reply),
+                    Err(refusal) => refused(refusal),
+                },
+            }
+        }
+        let outcome = core.commit();
+        for reply in replies {
+            reply(outcome.clone());
+        }
+        if stop {
+            return;
+        }
+    }
+}
+
+impl Core {
+    /// Runs one job inside a savepoint; what a refused one did is undone.
+    fn guarded(&mut self, run: Run) -> Result<Reply, Refusal> {
+        self.ready()?;
+        let savepoint = match self.store()?.savepoint() {
+            Ok(savepoint) => savepoint,
+            Err(fault) => return Err(self.lost(&fault)),
+        };
+        let state = self.state.clone();
+        let mark = self.index.mark();
+        let (keep, reply) = run(&mut Turn::new(self));
+        if keep {
+            if let Err(fault) = self.store()?.release(savepoint) {
+                return Err(self.lost(&fault));
+            }
+        } else {
+            self.state = state;
+            self.index.rollback(mark);
+            if self.is_open()
+                && let Err(fault) = self.store()?.rollback(savepoint)
+            {
+                return Err(self.lost(&fault));
+            }
+        }
+        Ok(reply)
+    }
+}
