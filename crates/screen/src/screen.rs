@@ -23,6 +23,7 @@ pub use types::{Finding, RuleId, ScreenInput, Screening, Stage, StageSet, Verdic
 use crate::mapped::{Form, Mapped};
 use ancile_core::Channel;
 use matcher::{Matcher, Present};
+use std::sync::{Arc, OnceLock};
 use structure::Scan;
 use table::Table;
 use tally::Tally;
@@ -33,7 +34,9 @@ pub const FINDINGS_MAX: usize = 64;
 /// [`Verdict::Reject`] on every channel, so that nothing can hide behind the limit.
 pub const SCREEN_BYTES_MAX: usize = 1 << 20;
 
-/// The rule set, compiled once and used from many threads.
+static SHARED: OnceLock<Arc<Matcher>> = OnceLock::new();
+
+/// The rule set. It is cheap to clone and used from many threads.
 ///
 /// ```
 /// # use ancile_core::Channel;
@@ -50,23 +53,26 @@ pub const SCREEN_BYTES_MAX: usize = 1 << 20;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Screener {
-    matcher: Matcher,
-    version: u32,
+    matcher: Arc<Matcher>,
     stages: StageSet,
 }
 
 impl Screener {
-    /// Compiles the built-in rule table.
+    /// Takes the built-in rule table, which is compiled once in a process.
     ///
     /// # Errors
     /// [`RuleTableError`] names the line or the rule of the table that does not load.
     pub fn new() -> Result<Self, RuleTableError> {
-        let table = Table::read(include_str!("screen/rules.txt"))?;
-        let version = table.version;
-        let matcher = Matcher::new(table)?;
+        let shared = match SHARED.get() {
+            Some(shared) => Arc::clone(shared),
+            None => {
+                let table = Table::read(include_str!("screen/rules.txt"))?;
+                let made = Arc::new(Matcher::new(table)?);
+                Arc::clone(SHARED.get_or_init(|| made))
+            }
+        };
         Ok(Self {
-            matcher,
-            version,
+            matcher: shared,
             stages: StageSet::ALL,
         })
     }
@@ -83,7 +89,7 @@ impl Screener {
     /// Version of the rule set and of the analyser behind `instruction_like`.
     #[must_use]
     pub fn version(&self) -> u32 {
-        self.version
+        self.matcher.version
     }
 
     /// The rules, in table order.
@@ -104,10 +110,10 @@ impl Screener {
         let mut tally = Tally::new(&self.matcher);
         if input.text.len() > SCREEN_BYTES_MAX {
             tally.scanned(Scan::TooLong, 0..input.text.len());
-            return tally.close(input.channel, self.version, true);
+            return tally.close(input.channel, self.version(), true);
         }
         self.read(input.text, input.stages.both(self.stages), &mut tally);
-        tally.close(input.channel, self.version, false)
+        tally.close(input.channel, self.version(), false)
     }
 
     /// Screens any bytes. What is not UTF-8 is itself a finding of stage 1 and is read as U+FFFD;
@@ -124,7 +130,7 @@ impl Screener {
         let mut tally = Tally::new(&self.matcher);
         if bytes.len() > SCREEN_BYTES_MAX {
             tally.scanned(Scan::TooLong, 0..bytes.len());
-            return tally.close(channel, self.version, true);
+            return tally.close(channel, self.version(), true);
         }
         let stages = stages.both(self.stages);
         let mut text = String::new();
@@ -147,7 +153,7 @@ impl Screener {
         places.push(at);
         self.read(&text, stages, &mut tally);
         tally.move_spans(|at| places.get(at).copied().unwrap_or(bytes.len()));
-        tally.close(channel, self.version, false)
+        tally.close(channel, self.version(), false)
     }
 
     fn read(&self, text: &str, stages: StageSet, tally: &mut Tally<'_>) {

@@ -26,6 +26,8 @@ pub(crate) struct Compiled {
 /// All rules, behind one search for the words without which their patterns cannot match.
 #[derive(Debug, Clone)]
 pub(crate) struct Matcher {
+    /// Version of the table.
+    pub version: u32,
     pub rules: Vec<Compiled>,
     words: AhoCorasick,
     /// For each word, the lists that have it.
@@ -84,6 +86,7 @@ impl Matcher {
                 })
         };
         Ok(Self {
+            version: table.version,
             rules,
             words,
             lists: names.len(),
