@@ -92,10 +92,9 @@ pub(crate) fn phone(clean: &str) -> Option<String> {
         Some(rest) => (true, rest),
         None => (false, clean),
     };
-    let rest = if plus {
-        rest.replacen("(0)", "", 1)
-    } else {
-        rest.to_owned()
+    let rest = match rest.split_once("(0)") {
+        Some((code, rest)) if plus && is_country(code.trim_end()) => format!("{code}{rest}"),
+        _ => rest.to_owned(),
     };
     let fits = |c: char| c.is_ascii_digit() || " -()./".contains(c);
     if !rest.chars().all(fits) || !rest.ends_with(|c: char| c.is_ascii_digit() || c == ')') {
@@ -109,6 +108,14 @@ pub(crate) fn phone(clean: &str) -> Option<String> {
     let sign = if plus { "+" } else { "" };
     (PHONE_DIGITS.contains(&digits.len()) && !(plus && digits.starts_with('0')))
         .then(|| format!("{sign}{digits}"))
+}
+
+/// Whether these digits are a whole country code with a trunk zero behind it. Only then is `(0)`
+/// no digit: in `+4(0)9` it would make another country's number.
+fn is_country(code: &str) -> bool {
+    const CODES: &str = "20 27 30 31 32 33 34 36 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 \
+        60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98 351 352 353 354 358 359 420 421";
+    CODES.split_ascii_whitespace().any(|known| known == code)
 }
 
 /// An amount: a number, with or without a currency on either side.
@@ -159,12 +166,22 @@ pub(crate) fn currency(text: &str) -> Option<&str> {
         "\u{a3}" => Some("GBP"),
         "\u{20b9}" => Some("INR"),
         "\u{20bf}" => Some("BTC"),
+        _ if word("percent") => Some("%"),
         _ if word("US$") => Some("USD"),
         _ if word("euro") || word("euros") => Some("EUR"),
         _ if word("dollar") || word("dollars") => Some("$"),
         _ if text.len() == 3 => CODES.split_ascii_whitespace().find(|code| word(code)),
         _ => None,
     }
+}
+
+/// Whether a word multiplies the number before it.
+pub(crate) fn is_scale(word: &str) -> bool {
+    const SCALES: &str = "hundred thousand million millions billion billions trillion dozen k m mn mio \
+        bn mrd tsd lakh crore";
+    SCALES
+        .split_ascii_whitespace()
+        .any(|scale| scale.eq_ignore_ascii_case(word))
 }
 
 /// The number in plain decimal, without zeros at its ends.

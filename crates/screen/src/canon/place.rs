@@ -40,7 +40,16 @@ pub(crate) fn host(text: &str) -> Option<String> {
 /// parts and address literals are none.
 pub(crate) fn email(text: &str) -> Option<String> {
     let text = match text.strip_suffix('>') {
-        Some(rest) => rest.rsplit_once('<')?.1,
+        Some(rest) => {
+            let (name, address) = rest.split_once('<')?;
+            // A name with any of these could be a second recipient to another reader.
+            if name.contains(['@', ',', ';', ':', '<', '>', '\\'])
+                || name.contains(char::is_control)
+            {
+                return None;
+            }
+            address
+        }
         None => strip_label(text, "mailto:"),
     };
     let (local, domain) = text.split_once('@')?;

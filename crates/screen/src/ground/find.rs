@@ -283,13 +283,14 @@ fn amounts(tokens: &[Range<usize>], f: &mut Finder<'_, '_>) {
         let taken = thousands(text, window).max(1);
         let end = window.get(taken - 1).map_or(token.end, |last| last.end);
         let span = token.start..end;
+        let scaled = window.get(taken).is_some_and(|t| number::is_scale(get(t)));
         let next = window.get(taken).and_then(|t| number::currency(get(t)));
         let before = at.checked_sub(1).and_then(|i| tokens.get(i));
         let previous = before
             .filter(|t| text.get(t.end..token.start) == Some(" "))
             .and_then(|t| number::currency(get(t)));
         at += taken;
-        if !amount_edges(text, &span) {
+        if scaled || !amount_edges(text, &span) {
             continue;
         }
         let whole = text.get(span.clone()).unwrap_or_default();
@@ -328,7 +329,7 @@ fn amount_edges(text: &str, span: &Range<usize>) -> bool {
         .chars()
         .next_back();
     let after = text.get(span.end..).unwrap_or_default().chars().next();
-    before.is_none_or(|c| parts(c) || "='*:#\u{2018}".contains(c))
+    before.is_none_or(|c| parts(c) || "='*:\u{2018}".contains(c))
         && after.is_none_or(|c| parts(c) || "'*.:!?\u{2019}".contains(c))
 }
 
