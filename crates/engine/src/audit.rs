@@ -15,16 +15,16 @@ use std::path::Path;
 pub(crate) fn health(turn: &mut Turn<'_>) -> Result<Health, Refusal> {
     let groups = turn.core.store()?.group().group.saturating_add(1);
     let core = &turn.core;
-    let damage = &core.report.damage;
+    let problems = core.problems_found();
     let tenants = core.state.tenants.values();
     let entries: usize = tenants.map(|t| t.entries.size()).sum();
     Ok(Health {
-        integrity: if damage.is_empty() {
+        integrity: if problems.is_empty() {
             "verified"
         } else {
             "damaged"
         },
-        problems: damage.iter().map(ToString::to_string).collect(),
+        problems,
         groups,
         tenants: u32::try_from(core.state.tenants.size()).unwrap_or(u32::MAX),
         entries: u64::try_from(entries).unwrap_or(u64::MAX),

@@ -36,6 +36,8 @@ pub(crate) struct Core {
     pub(crate) permits: HashMap<PermitId, PermittedCall>,
     pub(crate) memos: BTreeMap<TenantName, IntactMemo>,
     pub(crate) report: StoreReport,
+    /// Texts of exposures that did not hold at open.
+    pub(crate) problems: Vec<String>,
     pub(crate) keys: KeyTable,
     pub(crate) last: Micros,
     /// Changes when another connection writes to the database.
@@ -47,6 +49,7 @@ pub(crate) struct Core {
 struct Replay {
     state: State,
     index: Index,
+    problems: Vec<String>,
 }
 
 impl Core {
@@ -70,6 +73,7 @@ impl Core {
             permits: HashMap::new(),
             memos: BTreeMap::new(),
             report,
+            problems: replay.problems,
             keys,
             last: Micros(0),
             data_version: 0,
@@ -80,6 +84,12 @@ impl Core {
     /// The open store.
     pub(crate) fn store(&mut self) -> Result<&mut Store, Refusal> {
         self.store.as_mut().ok_or_else(down)
+    }
+
+    /// What was found edited or removed behind the store's back, a line each.
+    pub(crate) fn problems_found(&self) -> Vec<String> {
+        let damage = self.report.damage.iter().map(ToString::to_string);
+        damage.chain(self.problems.iter().cloned()).collect()
     }
 
     /// Whether the store can be used.
@@ -100,6 +110,7 @@ impl Core {
         self.state = replay.state;
         self.index = replay.index;
         self.report = report;
+        self.problems = replay.problems;
         self.permits.clear();
         self.memos.clear();
         self.publish_keys();
@@ -154,6 +165,7 @@ fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
     let mut replay = Replay {
         state: State::new(),
         index: Index::default(),
+        problems: Vec::new(),
     };
     let (store, report) = Store::open(home.store_config()?, &mut |leaf| replay.take(&leaf))
         .map_err(|fault| Refusal::new(Fault::Unavailable, "store_refused", fault.to_string()))?;
@@ -175,7 +187,7 @@ impl Replay {
                 let event = Event::decode(body).map_err(ReplayRefusal)?;
                 let texts = match (&event, &content) {
                     (Event::Exposed { texts, .. }, Some(content)) => {
-                        exposure_texts(texts.as_ref(), content).map_err(ReplayRefusal)?
+                        self.texts(tenant, seq, texts.as_ref(), content)
                     }
                     _ => BTreeMap::new(),
                 };
@@ -196,11 +208,29 @@ impl Replay {
                 body: Some(body),
                 ..
             } if body.first() == Some(&LEAF_RECORD) => self.record(tenant, seq, body, None),
-            ReplayLeaf::Damaged { body: Some(_), .. } => Err(ReplayRefusal(
-                "the text of an exposure was edited".to_owned(),
-            )),
             // What the leaf was is not known; whatever was derived from it is broken.
             ReplayLeaf::Damaged { .. } => Ok(()),
+        }
+    }
+
+    /// The texts of an exposure, if they are the ones its event commits to. Others ground nothing,
+    /// which can only make decisions stricter.
+    fn texts(
+        &mut self,
+        tenant: &TenantName,
+        seq: u64,
+        commitment: Option<&Digest>,
+        content: &StoredPart<'_>,
+    ) -> BTreeMap<usize, String> {
+        let whole = commitment == Some(&content_commitment(&content.salt, content.bytes));
+        match serde_json::from_slice(content.bytes) {
+            Ok(texts) if whole => texts,
+            _ => {
+                let what = "the text of an exposure was edited; it grounds nothing";
+                self.problems
+                    .push(format!("tenant `{tenant}`: leaf {seq}: {what}"));
+                BTreeMap::new()
+            }
         }
     }
 
@@ -224,17 +254,6 @@ impl Replay {
 
 /// First byte of a record leaf.
 const LEAF_RECORD: u8 = 1;
-
-/// The texts of an exposure, checked against the commitment in its event.
-fn exposure_texts(
-    commitment: Option<&Digest>,
-    content: &StoredPart<'_>,
-) -> Result<BTreeMap<usize, String>, String> {
-    if commitment != Some(&content_commitment(&content.salt, content.bytes)) {
-        return Err("the text of an exposure was edited".to_owned());
-    }
-    serde_json::from_slice(content.bytes).map_err(|e| format!("exposure text: {e}"))
-}
 
 /// An entry from its record; content that is gone or edited leaves it damaged.
 pub(crate) fn entry_of(

@@ -160,7 +160,7 @@ impl Engine {
         let core = Core::open(Home::new(&config.home), config.gates, screener)?;
         let report = OpenReport {
             witness_behind: core.report.witness == ancile_ledger::WitnessState::OneBehind,
-            damage: core.report.damage.iter().map(ToString::to_string).collect(),
+            damage: core.problems_found(),
         };
         let keys = Arc::clone(&core.keys);
         let (writer, thread) = Writer::start(core).map_err(|e| turn::internal(&e))?;

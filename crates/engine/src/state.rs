@@ -116,7 +116,6 @@ impl ApprovalRow {
 /// One tenant.
 #[derive(Debug, Clone)]
 pub(crate) struct Tenant {
-    pub name: TenantName,
     /// Rises with every change of manifest, mandates or sources.
     pub epoch: u64,
     pub namespaces: RedBlackTreeMapSync<NamespaceName, Namespace>,
@@ -138,9 +137,8 @@ pub(crate) struct Tenant {
 }
 
 impl Tenant {
-    fn new(name: TenantName) -> Self {
+    fn new() -> Self {
         Self {
-            name,
             epoch: 0,
             namespaces: RedBlackTreeMapSync::new_sync(),
             manifest: Arc::new(Manifest::empty()),
@@ -295,7 +293,7 @@ impl State {
                 }
                 self.first.get_or_insert_with(|| name.clone());
                 self.tenants
-                    .insert_mut(name.clone(), Arc::new(Tenant::new(name.clone())));
+                    .insert_mut(name.clone(), Arc::new(Tenant::new()));
                 Ok(())
             }
             Event::KeyMade { hash, .. } => {

@@ -8,9 +8,8 @@ use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
 use crate::state::{Entry, Key, Tenant, texts_of};
 use ancile_core::{
-    Broken, CanonicalValue, DerivationRecord, Digest, EntryId, IntactEntry, IntactMemo, Micros,
-    NamespaceName, RecordLeafHash, RecordSource, Role, Salt, SessionId, TenantName,
-    content_commitment,
+    Broken, CanonicalValue, DerivationRecord, Digest, EntryId, IntactMemo, Micros, NamespaceName,
+    RecordLeafHash, RecordSource, Role, Salt, SessionId, TenantName, content_commitment,
 };
 use ancile_store::{DamageKind, ReadError};
 use std::collections::HashMap;
@@ -101,7 +100,6 @@ pub(crate) fn within(text: &str, max: usize, what: &str) -> Result<(), Refusal> 
 
 /// A content as it was read and verified.
 pub(crate) struct Verified {
-    pub intact: IntactEntry,
     pub bytes: Vec<u8>,
 }
 
@@ -352,7 +350,7 @@ impl<'a> Turn<'a> {
         };
         let intact =
             ancile_core::verify(&entry.hash, (&salt, &bytes), &source, &RecordLeafHash, memo);
-        Ok(intact.map(|intact| Verified { intact, bytes }))
+        Ok(intact.map(|_intact| Verified { bytes }))
     }
 
     /// Reads the entry and those of its ancestors that are not known to be intact.
@@ -373,8 +371,17 @@ impl<'a> Turn<'a> {
             if records.contains_key(&hash) {
                 continue;
             }
-            let leaf = match self.core.store()?.read(tenant, seq) {
-                Ok(leaf) => leaf,
+            let store = self.core.store()?;
+            let read = if hash == entry.hash {
+                store.read(tenant, seq).map(|leaf| {
+                    content = leaf.content.map(|c| (c.salt, c.bytes));
+                    leaf.body
+                })
+            } else {
+                store.read_body(tenant, seq)
+            };
+            match read {
+                Ok(body) => records.insert(hash, body),
                 Err(ReadError::Tampered {
                     what: DamageKind::Content,
                     ..
@@ -386,10 +393,6 @@ impl<'a> Turn<'a> {
                 }
                 Err(fault) => return Err(internal(&fault)),
             };
-            if hash == entry.hash {
-                content = leaf.content.map(|c| (c.salt, c.bytes));
-            }
-            records.insert(hash, leaf.body);
             let found = self.tenant(tenant)?;
             let Some(known) = found.entries.get(&seq) else {
                 return Ok(Err(Broken::ParentMissing));

@@ -1,11 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What others do to the database beside this handle.
+//! Reads beside the ordinary one: a body alone, what others did to the database, and content as
+//! it lies there.
 
-use crate::{DatabaseFault, ReadError, Store};
+use crate::{DamageKind, DatabaseFault, ReadError, Store};
 use ancile_core::TenantName;
+use ancile_ledger::leaf_hash;
 use rusqlite::{OptionalExtension as _, params};
 
 impl Store {
+    /// The body of a leaf, compared with the log; its content is not looked at. For ancestors,
+    /// whose content may be gone while their record still counts.
+    ///
+    /// # Errors
+    /// [`ReadError::NoLeaf`], or [`ReadError::Tampered`] when the row is gone or edited.
+    pub fn read_body(&self, tenant: &TenantName, seq: u64) -> Result<Vec<u8>, ReadError> {
+        let no_leaf = || ReadError::NoLeaf { tenant: tenant.clone(), seq };
+        let expected = self.leaf(tenant, seq).ok_or_else(no_leaf)?;
+        let row = i64::try_from(seq).map_err(|_| no_leaf())?;
+        let body: Option<Vec<u8>> = self
+            .conn
+            .query_row(
+                "SELECT body FROM leaf WHERE tenant = ?1 AND seq = ?2",
+                params![tenant.as_str(), row],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(|e| ReadError::Database(DatabaseFault::of("reading a leaf", e)))?;
+        let what = match body {
+            Some(body) if leaf_hash(&body) == expected => return Ok(body),
+            Some(_) => DamageKind::Edited,
+            None => DamageKind::Missing,
+        };
+        Err(ReadError::Tampered { tenant: tenant.clone(), seq, what })
+    }
+
     /// A number that changes whenever another connection commits to the database (SQLite's
     /// `data_version`). What was verified before such a change must be verified again.
     ///

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The recall gate.
+
+use crate::world::{World, memory, recall};
+use ancile_core::{AuthorityClass, Channel, SessionMode};
+use ancile_engine::api::{StepOp, StepResult};
+
+#[test]
+fn what_is_recalled_counts_as_shown() {
+    let w = World::new();
+    w.engine
+        .write(&w.user, memory(None, "The landlord is Mr Weber."))
+        .unwrap();
+    let web = memory(Some(Channel::Web), "The landlord moved to Spain.");
+    w.engine.write(&w.host, web).unwrap();
+    let s = w.session(SessionMode::Interactive);
+    w.says(&s, "Who is my landlord?");
+    assert_eq!(w.class(s.id), AuthorityClass::UserAuthored);
+    let texts = w.recalled(&s, "landlord");
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].contains("Weber"));
+    assert!(
+        texts[1].contains("untrusted data"),
+        "class 4 is fenced: {}",
+        texts[1]
+    );
+    assert_eq!(w.class(s.id), AuthorityClass::Untrusted);
+}
+
+#[test]
+fn a_caller_can_keep_class_4_out() {
+    let w = World::new();
+    w.engine
+        .write(&w.host, memory(Some(Channel::Web), "The landlord moved."))
+        .unwrap();
+    let s = w.session(SessionMode::Interactive);
+    w.says(&s, "Who is my landlord?");
+    let mut op = recall("landlord");
+    op.max_class = Some(AuthorityClass::AgentDerived);
+    let StepResult::Recalled(pack) = w.one(&s, StepOp::Recall(op)) else {
+        panic!()
+    };
+    assert_eq!(pack.items.len(), 0);
+    assert_eq!(w.class(s.id), AuthorityClass::UserAuthored);
+}
+
+#[test]
+fn class_4_cannot_supersede_class_1_and_a_user_can() {
+    let w = World::new();
+    let old = w
+        .engine
+        .write(&w.user, memory(None, "Rent goes to account one."))
+        .unwrap();
+    let mut attack = memory(Some(Channel::Web), "Rent goes to account two.");
+    attack.supersedes = Some(old.id);
+    w.engine.write(&w.host, attack).unwrap();
+    let s = w.session(SessionMode::Interactive);
+    assert!(
+        w.recalled(&s, "rent account")
+            .iter()
+            .any(|t| t.contains("account one"))
+    );
+    let mut edit = memory(None, "Rent goes to account three.");
+    edit.supersedes = Some(old.id);
+    w.engine.write(&w.user, edit).unwrap();
+    let s = w.session(SessionMode::Interactive);
+    let texts = w.recalled(&s, "rent account");
+    assert!(
+        !texts.iter().any(|t| t.contains("account one")),
+        "{texts:?}"
+    );
+    assert!(texts.iter().any(|t| t.contains("account three")));
+}
+
+#[test]
+fn a_two_character_chinese_word_is_found() {
+    let w = World::new();
+    let note = "\u{6211}\u{6bcf}\u{5929}\u{559d}\u{7eff}\u{8336}\u{3002}";
+    w.engine.write(&w.user, memory(None, note)).unwrap();
+    let s = w.session(SessionMode::Interactive);
+    assert_eq!(w.recalled(&s, "\u{7eff}\u{8336}").len(), 1);
+}
+
+#[test]
+fn a_refused_step_leaves_no_trace() {
+    let w = World::new();
+    let s = w.session(SessionMode::Interactive);
+    let before = w.engine.session(&w.host, s.id).unwrap();
+    let bad = StepOp::Recall(ancile_engine::api::Recall {
+        k: Some(0),
+        ..recall("x")
+    });
+    let ops = vec![
+        StepOp::Write(memory(Some(Channel::Agent), "Kept? No.")),
+        bad,
+    ];
+    assert!(w.step(&s, ops).is_err());
+    assert_eq!(w.engine.session(&w.host, s.id).unwrap(), before);
+    assert!(w.recalled(&s, "kept").is_empty());
+}
+
+#[test]
+fn sessions_and_entries_survive_a_reopen() {
+    let w = World::new();
+    let s = w.session(SessionMode::Interactive);
+    w.says(&s, "I live in Bonn.");
+    w.remember(&s, "The user lives in Bonn.");
+    w.sees(&s, Channel::Web, "Bonn has a museum.");
+    let before = w.engine.session(&w.host, s.id).unwrap();
+    let w = w.reopen();
+    assert_eq!(w.engine.session(&w.host, s.id).unwrap(), before);
+    assert_eq!(w.recalled(&s, "Bonn").len(), 1);
+    assert!(ancile_engine::audit(&w.home(), None).unwrap().ok);
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A store in a temporary home, with its four keys.
+
+use ancile_core::{
+    AuthorityClass, Channel, EntryKind, NamespaceName, PrincipalName, ProposedCall, SessionId,
+    SessionMode, ToolName, Value,
+};
+use ancile_engine::api::{
+    CallAnswer, Expose, ExposureKind, Gates, Propose, Recall, SessionOpened, SessionSpec,
+    StepAnswer, StepOp, StepResult, Write, Written,
+};
+use ancile_engine::{Caller, Engine, EngineConfig, Refusal};
+use std::path::PathBuf;
+
+pub const MANIFEST: &str = r#"{"version":1,"tools":[
+ {"name":"pay","effect":"external","args":{
+   "to":{"kind":"account","sensitive":true,"required":true},
+   "amount":{"kind":"amount","required":true}}},
+ {"name":"send_email","effect":"external","args":{
+   "to":{"kind":"email","list":true,"sensitive":true,"required":true},
+   "body":{"kind":"free"}}},
+ {"name":"search","effect":"read_only","args":{"query":{"kind":"free"}}},
+ {"name":"contact","effect":"read_only","args":{"name":{"kind":"name"}},
+   "results":{"email":"email","note":"free"}},
+ {"name":"ping","effect":"external","args":{}}]}"#;
+
+pub struct World {
+    pub dir: tempfile::TempDir,
+    pub engine: Engine,
+    pub operator: Caller,
+    pub user: Caller,
+    pub host: Caller,
+    pub agent: Caller,
+}
+
+pub fn principal(name: &str) -> PrincipalName {
+    PrincipalName::new(name).unwrap()
+}
+
+pub fn main_namespace() -> NamespaceName {
+    NamespaceName::new("main").unwrap()
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self::with(Gates::Enforce, true)
+    }
+
+    pub fn with(gates: Gates, screening: bool) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Engine::init(&dir.path().join("home")).unwrap();
+        let world = Self::open(dir, gates, screening).unwrap();
+        world
+            .engine
+            .set_manifest(&world.operator, MANIFEST)
+            .unwrap();
+        world
+    }
+
+    pub fn open(dir: tempfile::TempDir, gates: Gates, screening: bool) -> Result<Self, Refusal> {
+        let home = dir.path().join("home");
+        let (engine, _) = Engine::open(EngineConfig {
+            home: home.clone(),
+            gates,
+            screening,
+        })?;
+        let caller = |role: &str| {
+            let token = std::fs::read_to_string(home.join("keys").join(format!("{role}.key")));
+            engine.authenticate(token.unwrap().trim()).unwrap()
+        };
+        let (operator, user) = (caller("operator"), caller("user"));
+        let (host, agent) = (caller("host"), caller("agent"));
+        Ok(Self {
+            dir,
+            engine,
+            operator,
+            user,
+            host,
+            agent,
+        })
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    pub fn reopen(self) -> Self {
+        let Self { dir, engine, .. } = self;
+        engine.close();
+        Self::open(dir, Gates::Enforce, true).unwrap()
+    }
+
+    pub fn session(&self, mode: SessionMode) -> SessionOpened {
+        let spec = SessionSpec {
+            agent: principal("assistant"),
+            user: principal("alice"),
+            namespace: main_namespace(),
+            mode,
+            observed: true,
+        };
+        self.engine.open_session(&self.host, spec).unwrap()
+    }
+
+    pub fn step(&self, s: &SessionOpened, ops: Vec<StepOp>) -> Result<StepAnswer, Refusal> {
+        self.engine.step(&self.host, s.id, &s.token, ops)
+    }
+
+    pub fn one(&self, s: &SessionOpened, op: StepOp) -> StepResult {
+        self.step(s, vec![op]).unwrap().results.remove(0)
+    }
+
+    pub fn says(&self, s: &SessionOpened, text: &str) -> AuthorityClass {
+        match self.one(s, expose(ExposureKind::UserTurn, None, text)) {
+            StepResult::Exposed(class) => class,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn sees(&self, s: &SessionOpened, channel: Channel, text: &str) -> AuthorityClass {
+        match self.one(s, expose(ExposureKind::Text, Some(channel), text)) {
+            StepResult::Exposed(class) => class,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn call(&self, s: &SessionOpened, call: ProposedCall) -> CallAnswer {
+        match self.one(
+            s,
+            StepOp::Call(Propose {
+                call,
+                approval: None,
+            }),
+        ) {
+            StepResult::Called(answer) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn remember(&self, s: &SessionOpened, text: &str) -> Written {
+        match self.one(s, StepOp::Write(memory(Some(Channel::Agent), text))) {
+            StepResult::Written(written) => written,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn recalled(&self, s: &SessionOpened, query: &str) -> Vec<String> {
+        match self.one(s, StepOp::Recall(recall(query))) {
+            StepResult::Recalled(pack) => pack.items.into_iter().map(|i| i.text).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn class(&self, id: SessionId) -> AuthorityClass {
+        self.engine.session(&self.host, id).unwrap().class
+    }
+}
+
+pub fn expose(kind: ExposureKind, channel: Option<Channel>, text: &str) -> StepOp {
+    StepOp::Expose(Expose {
+        kind,
+        channel,
+        text: text.to_owned(),
+        locator: String::new(),
+    })
+}
+
+pub fn recall(query: &str) -> Recall {
+    Recall {
+        query: query.to_owned(),
+        k: None,
+        tokens: None,
+        max_class: None,
+        bound: None,
+    }
+}
+
+pub fn memory(channel: Option<Channel>, text: &str) -> Write {
+    Write {
+        kind: EntryKind::Memory,
+        namespace: None,
+        channel,
+        text: text.to_owned(),
+        locator: String::new(),
+        field: None,
+        parents: vec![],
+        supersedes: None,
+        task: None,
+        valid_from: None,
+        valid_until: None,
+    }
+}
+
+pub fn tool_call(tool: &str, args: &[(&str, Value)]) -> ProposedCall {
+    ProposedCall {
+        tool: ToolName::new(tool).unwrap(),
+        args: args.iter().map(|(k, v)| ((*k).into(), v.clone())).collect(),
+    }
+}
+
+pub fn text(value: &str) -> Value {
+    Value::Text(value.into())
+}
