@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one canonicaliser, for rules and for grounding.
 //!
-//! Two texts are the same value of a kind exactly when their canonical forms are equal. What may
-//! differ between them:
+//! Two texts are the same value of a kind exactly when their canonical forms are equal.
 //!
-//! | kind | the same | told apart |
-//! |---|---|---|
-//! | account | spaces and hyphens in a number; case and spaces in an IBAN that passes mod 97 | case and every character of any other id |
-//! | email | case, `mailto:`, a display name, punycode and Unicode hosts | sub-addresses, dots |
-//! | host | case, a closing dot, punycode and Unicode | `www.`, subdomains |
-//! | url | scheme and host case, default port, percent-encoded unreserved characters | scheme, port, path case, query, fragment |
-//! | phone | separators, `00` for `+`, `(0)` after a country code | with and without a country code |
-//! | amount | zeros at the ends, thousands separators, place of the currency | currencies; with and without one |
-//! | date | ISO, dotted and worded forms | a day with and without a year or a time |
-//! | name | case, spaces | every letter, accents included |
-//! | path, free, secret | NFC | everything else |
+//! - account: spaces and hyphens in a number, and case and spaces in an IBAN that passes mod 97,
+//!   do not count. Any other id counts with its case and every character.
+//! - email: case, `mailto:`, a display name, and punycode or Unicode in the host do not count.
+//!   Sub-addresses and dots do.
+//! - host: case, a closing dot, and punycode or Unicode do not count. `www.` and subdomains do.
+//! - url: case of scheme and host, a default port, and percent-encoding of unreserved characters
+//!   do not count. Scheme, port, path with its case, query and fragment do.
+//! - phone: separators, `00` for `+`, and `(0)` behind a country code do not count. The country
+//!   code does: with and without it are two numbers.
+//! - amount: zeros at the ends, thousands separators and the side of the currency do not count.
+//!   The currency does: with and without it are two amounts.
+//! - date: ISO, dotted or worded does not count. Year and time do, given or not.
+//! - name: case and spacing do not count. Every letter does, accents included.
+//! - path, free, secret: everything counts after NFC.
 //!
-//! In the kinds down to *name*, compatibility forms such as full-width digits are folded (NFKC)
+//! In all but the last three, compatibility forms such as full-width digits are folded (NFKC)
 //! and invisible characters are dropped, but a URL's path, query and fragment compare exactly
 //! after NFC. Letters of two scripts that look alike are never the same.
 

@@ -99,7 +99,7 @@ impl Screener {
 
     /// Screens a text, in time linear in its length.
     ///
-    /// | channel | stage 2 secret | stage 1 hidden text or template, or stage 3 | any other finding |
+    /// | channel | stage 2 secret | stage 1 hidden or template, or stage 3 | any other |
     /// |---|---|---|---|
     /// | `user`, `agent` | redact | flag | flag |
     /// | any other | redact | quarantine | flag |
@@ -107,13 +107,13 @@ impl Screener {
     /// The strictest of them is the verdict; without a finding it is allow.
     #[must_use]
     pub fn screen(&self, input: &ScreenInput<'_>) -> Screening {
+        let stages = input.stages.both(self.stages);
         let mut tally = Tally::new(&self.matcher);
-        if input.text.len() > SCREEN_BYTES_MAX {
-            tally.scanned(Scan::TooLong, 0..input.text.len());
-            return tally.close(input.channel, self.version(), true);
+        let rejected = too_long(input.text.len(), stages, &mut tally);
+        if !rejected {
+            self.read(input.text, stages, &mut tally);
         }
-        self.read(input.text, input.stages.both(self.stages), &mut tally);
-        tally.close(input.channel, self.version(), false)
+        tally.close(input.channel, self.version(), rejected)
     }
 
     /// Screens any bytes. What is not UTF-8 is itself a finding of stage 1 and is read as U+FFFD;
@@ -127,12 +127,11 @@ impl Screener {
                 stages,
             });
         }
+        let stages = stages.both(self.stages);
         let mut tally = Tally::new(&self.matcher);
-        if bytes.len() > SCREEN_BYTES_MAX {
-            tally.scanned(Scan::TooLong, 0..bytes.len());
+        if too_long(bytes.len(), stages, &mut tally) {
             return tally.close(channel, self.version(), true);
         }
-        let stages = stages.both(self.stages);
         let mut text = String::new();
         let mut places = Vec::new();
         let mut at = 0;
@@ -203,4 +202,13 @@ impl Screener {
             }
         }
     }
+}
+
+/// Whether a text is too long to be read; with no stage to run, none is.
+fn too_long(bytes: usize, stages: StageSet, tally: &mut Tally<'_>) -> bool {
+    let long = bytes > SCREEN_BYTES_MAX && stages != StageSet::NONE;
+    if long {
+        tally.scanned(Scan::TooLong, 0..bytes);
+    }
+    long
 }

@@ -13,7 +13,12 @@ use std::collections::BTreeMap;
 
 /// How far before a match a negation is looked for, in bytes.
 const NEGATION_BYTES: usize = 48;
-const NEGATION: &str = r"(?:\b(?:never|not|cannot|avoid|refuse to|rather than|instead of)|n(?:'|\xe2\x80\x99)t)(?:[^a-z0-9.!?;\n]+[a-z0-9'-]+){0,2}[^a-z0-9.!?;\n]+$";
+/// A negation with at most two words between it and the end.
+const NEGATION: &str = r"(?x)
+    (?: \b(?:never|not|cannot|avoid|refuse[ ]to|rather[ ]than|instead[ ]of) | n(?:'|\xe2\x80\x99)t )
+    (?: [^a-z0-9.!?;\n]+ [a-z0-9'-]+ ){0,2}
+    [^a-z0-9.!?;\n]+ $";
+/// What turns a negation round, as in `do not hesitate to`.
 const NO_NEGATION: &str = r"\b(?:hesitate|forget|fail|worry|only|just)\b";
 
 /// A compiled rule.

@@ -9,8 +9,8 @@ fn near(a: &str, b: &str) -> bool {
     a.near(&b)
 }
 
-const NOTE: &str = "The plumber comes on Monday at nine and needs the key to the cellar; ask Ms Berg \
-    next door for it, she keeps the spare one in the blue box behind the kitchen shelf.";
+const NOTE: &str = "The plumber comes on Monday at nine and needs the key to the cellar; ask Ms \
+    Berg next door for it, she keeps the spare one in the blue box behind the kitchen shelf.";
 
 #[test]
 fn writing_does_not_count() {

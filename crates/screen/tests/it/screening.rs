@@ -160,6 +160,14 @@ fn a_text_over_the_limit_is_rejected_unread() {
             assert_eq!(found.instruction_like, rejected);
             let rules: Vec<_> = found.findings.iter().map(|f| f.rule.as_str()).collect();
             assert_eq!(rules.contains(&"structure.too_long"), rejected);
+            let bytes = screener.screen_bytes(text.as_bytes(), channel, StageSet::ALL);
+            assert_eq!(bytes, found);
+            let input = ScreenInput {
+                text,
+                channel,
+                stages: StageSet::NONE,
+            };
+            assert_eq!(screener.screen(&input).verdict, Verdict::Allow);
         }
     }
 }
