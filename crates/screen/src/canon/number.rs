@@ -114,7 +114,8 @@ pub(crate) fn phone(clean: &str) -> Option<String> {
 /// no digit: in `+4(0)9` it would make another country's number.
 fn is_country(code: &str) -> bool {
     const CODES: &str = "20 27 30 31 32 33 34 36 40 41 43 44 45 46 47 48 49 51 52 53 54 55 \
-        56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98 351 352 353 354 358 359 420 421";
+        56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98 351 352 353 \
+        354 358 359 420 421";
     CODES.split_ascii_whitespace().any(|known| known == code)
 }
 
