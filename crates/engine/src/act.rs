@@ -19,6 +19,14 @@ use ancile_core::{
 use ancile_policy::{CallContext, CheckedCall, MissReason, SchemaDenial};
 use std::collections::BTreeSet;
 
+/// Where a call is proposed.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub turn: &'a Turn<'a>,
+    pub tenant: &'a Tenant,
+    pub session: &'a Session,
+}
+
 /// A call as policy sees it.
 struct Weighed {
     sensitive: Vec<SensitiveArg>,
@@ -41,7 +49,12 @@ pub(crate) fn propose(
     let session = at.session(turn)?;
     let tenant = turn.tenant(&at.key.tenant)?;
     let class = session.class(tenant);
-    let weighed = weigh(turn, tenant, &session, class, &op.call);
+    let scene = Scene {
+        turn,
+        tenant,
+        session: &session,
+    };
+    let weighed = weigh(scene, class, &op.call);
     let grounds = session.grounds(tenant, &weighed.all);
     let facts = CallFacts {
         class,
@@ -59,9 +72,9 @@ pub(crate) fn propose(
         },
         None => call(&facts),
     };
-    let mut reasons = reasons(turn, tenant, &session, &weighed, &facts, &cell);
+    let mut reasons = reasons(scene, &weighed, &facts, &cell);
     let binding = binding(tenant, &session, &op.call);
-    let (cell, approval) = approved(turn, tenant, &session, &op, cell, &mut reasons)?;
+    let (cell, approval) = approved(scene, &op, cell, &mut reasons)?;
     let echo = echo(&weighed, &grounds, class);
     let draft = Draft {
         class,
@@ -71,6 +84,8 @@ pub(crate) fn propose(
         weighed,
         reasons,
         echo,
+        permit: None,
+        would_be: None,
     };
     conclude(turn, at, &op.call, draft)
 }
@@ -84,15 +99,16 @@ struct Draft {
     weighed: Weighed,
     reasons: Vec<Reason>,
     echo: (AuthorityClass, bool),
+    permit: Option<PermitId>,
+    would_be: Option<Decision>,
 }
 
-fn weigh(
-    turn: &Turn<'_>,
-    tenant: &Tenant,
-    session: &Session,
-    class: AuthorityClass,
-    call: &ProposedCall,
-) -> Weighed {
+fn weigh(scene: Scene<'_>, class: AuthorityClass, call: &ProposedCall) -> Weighed {
+    let Scene {
+        turn,
+        tenant,
+        session,
+    } = scene;
     let uses = |id| {
         tenant
             .mandate_rows
@@ -146,13 +162,11 @@ fn every_arg(checked: &CheckedCall<'_>) -> Vec<SensitiveArg> {
 
 /// Whether a task's or call's tool has a side effect, and whether a mandate covers it.
 pub(crate) fn effect_and_coverage(
-    turn: &Turn<'_>,
-    tenant: &Tenant,
-    session: &Session,
+    scene: Scene<'_>,
     class: AuthorityClass,
     call: &ProposedCall,
 ) -> (bool, bool) {
-    let weighed = weigh(turn, tenant, session, class, call);
+    let weighed = weigh(scene, class, call);
     (
         weighed.side_effect,
         weighed.misfit.is_none() && !weighed.coverage.grants.is_empty(),
@@ -185,13 +199,16 @@ fn echo(weighed: &Weighed, grounds: &[Ground], class: AuthorityClass) -> (Author
 
 /// Uses an approval given once for exactly this call, if the caller names one.
 fn approved(
-    turn: &Turn<'_>,
-    tenant: &Tenant,
-    session: &Session,
+    scene: Scene<'_>,
     op: &Propose,
     cell: CallCell,
     reasons: &mut Vec<Reason>,
 ) -> Result<(CallCell, Option<ApprovalId>), Refusal> {
+    let Scene {
+        turn,
+        tenant,
+        session,
+    } = scene;
     let Some(id) = op.approval else {
         return Ok((cell, None));
     };
@@ -274,15 +291,15 @@ fn conclude(
         Some(_) => permit_approved(&proposed.digest(), draft.binding, turn.now),
         None => permit(&draft.cell, draft.binding, turn.now),
     };
-    let permit_id = match &permitted {
+    draft.permit = match &permitted {
         Some(_) => Some(PermitId::at(turn.unix_ms(), random()?)),
         None => None,
     };
-    let would_be = (table != draft.cell.decision && gates != Gates::Enforce).then_some(table);
-    let event = decided(turn, at, proposed, &draft, permit_id, would_be);
+    draft.would_be = (table != draft.cell.decision && gates != Gates::Enforce).then_some(table);
+    let event = decided(turn, at, proposed, &draft);
     turn.emit(&at.key.tenant, &Event::Decided(event))?;
     let permit_expires = permitted.as_ref().map(ancile_core::PermittedCall::expires);
-    if let (Some(id), Some(permitted)) = (permit_id, permitted) {
+    if let (Some(id), Some(permitted)) = (draft.permit, permitted) {
         turn.core.permits.insert(id, permitted);
     }
     let parked = match draft.cell.decision {
@@ -291,10 +308,10 @@ fn conclude(
     };
     Ok(CallAnswer {
         decision: draft.cell.decision,
-        would_be,
+        would_be: draft.would_be,
         digest: draft.binding.call,
         class: draft.class,
-        permit: permit_id,
+        permit: draft.permit,
         permit_expires,
         approval: parked,
         mandate: draft.cell.mandate,
@@ -302,14 +319,7 @@ fn conclude(
     })
 }
 
-fn decided(
-    turn: &Turn<'_>,
-    at: &In<'_>,
-    proposed: &ProposedCall,
-    draft: &Draft,
-    permit: Option<PermitId>,
-    would_be: Option<Decision>,
-) -> Decided {
+fn decided(turn: &Turn<'_>, at: &In<'_>, proposed: &ProposedCall, draft: &Draft) -> Decided {
     let values = draft
         .weighed
         .all
@@ -326,8 +336,8 @@ fn decided(
         tool: proposed.tool.clone(),
         class: draft.class,
         decision: draft.cell.decision,
-        would_be,
-        permit,
+        would_be: draft.would_be,
+        permit: draft.permit,
         mandate: draft.cell.mandate,
         approval: draft.approval,
         rules: draft.reasons.iter().map(|r| r.rule.clone()).collect(),
@@ -425,13 +435,16 @@ pub(crate) fn reason(rule: &str, text: &str) -> Reason {
 
 /// Why the cell is what it is.
 fn reasons(
-    turn: &Turn<'_>,
-    tenant: &Tenant,
-    session: &Session,
+    scene: Scene<'_>,
     weighed: &Weighed,
     facts: &CallFacts<'_>,
     cell: &CallCell,
 ) -> Vec<Reason> {
+    let Scene {
+        turn,
+        tenant,
+        session,
+    } = scene;
     let mut out = Vec::new();
     if let Some(denial) = &weighed.misfit {
         out.push(reason(denial.code(), &denial.to_string()));
@@ -465,7 +478,12 @@ fn reasons(
                 "call.no_mandate",
                 "no mandate covers the call at this class",
             ));
-            for (id, miss) in &weighed.misses {
+            // Another user's mandates are nobody's business here.
+            let own = weighed
+                .misses
+                .iter()
+                .filter(|(_, m)| !matches!(m, MissReason::OtherUser));
+            for (id, miss) in own {
                 out.push(reason(
                     "call.mandate_missed",
                     &format!("mandate {id}: {miss}"),

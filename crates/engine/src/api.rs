@@ -463,6 +463,15 @@ pub struct LineageView {
     pub nodes: Vec<LineageNode>,
 }
 
+/// Which tasks to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// The namespace.
+    pub namespace: NamespaceName,
+    /// Only those that can fire now.
+    pub due_only: bool,
+}
+
 /// A task in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskView {

@@ -2,7 +2,7 @@
 //! A due task fires: its lineage is verified, the fire table decides, and what may run gets a
 //! fresh session of its own.
 
-use crate::act::{self, FIRED, effect_and_coverage, reason};
+use crate::act::{self, FIRED, Scene, effect_and_coverage, reason};
 use crate::api::{CallAnswer, FireAnswer, Gates, Propose, Reason, SessionOpened, SessionSpec};
 use crate::content::Content;
 use crate::event::Event;
@@ -25,6 +25,13 @@ pub struct FireSpec {
     pub agent: PrincipalName,
     /// The user it runs for: another user's task is class 4 to this one.
     pub user: PrincipalName,
+}
+
+/// Who fires a task, and as whom.
+#[derive(Clone, Copy)]
+struct Firing<'a> {
+    key: &'a Key,
+    spec: &'a FireSpec,
 }
 
 /// What is known of a task when it fires.
@@ -60,9 +67,13 @@ pub(crate) fn fire(
         shelve(turn, key, &due.entry, &quarantine_reason(&due.facts))?;
     }
     let run = match (&due.content, binds.decision) {
-        (Some(content), decision) if decision != Decision::Deny => {
-            Some(run(turn, key, &due, content, spec, binds.decision)?)
-        }
+        (Some(content), decision) if decision != Decision::Deny => Some(run(
+            turn,
+            Firing { key, spec },
+            &due,
+            content,
+            binds.decision,
+        )?),
         _ => None,
     };
     let event = Event::Fired {
@@ -138,7 +149,13 @@ fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<
         Err(broken) if turn.core.gates == Gates::Enforce => (Lineage::Broken(broken), None),
         Err(broken) => (Lineage::Broken(broken), unverified(turn, key, &entry)?),
     };
-    let facts = facts(turn, key, &entry, content.as_ref(), lineage, spec)?;
+    let facts = facts(
+        turn,
+        Firing { key, spec },
+        &entry,
+        content.as_ref(),
+        lineage,
+    )?;
     Ok(Due {
         entry,
         content,
@@ -158,12 +175,12 @@ fn unverified(turn: &mut Turn<'_>, key: &Key, entry: &Entry) -> Result<Option<Co
 
 fn facts(
     turn: &Turn<'_>,
-    key: &Key,
+    firing: Firing<'_>,
     entry: &Entry,
     content: Option<&Content>,
     lineage: Lineage,
-    spec: &FireSpec,
 ) -> Result<Fire, Refusal> {
+    let Firing { key, spec } = firing;
     let tenant = turn.tenant(&key.tenant)?;
     let class = tenant.class_today(entry, &spec.user);
     let (mut side_effect, mut covered) = (false, false);
@@ -177,7 +194,12 @@ fn facts(
                 Digest([0; 32]),
                 Some(entry.record.id),
             );
-            (side_effect, covered) = effect_and_coverage(turn, tenant, &asking, class, call);
+            let scene = Scene {
+                turn,
+                tenant,
+                session: &asking,
+            };
+            (side_effect, covered) = effect_and_coverage(scene, class, call);
         }
         let today = crate::write::screening(turn, &content.screened(), entry.record.origin.channel);
         instruction_like = match (instruction_like, today.map(|s| s.instruction_like)) {
@@ -217,12 +239,12 @@ struct Run {
 /// Opens the fresh session, shows the payload, and puts the task's call through the call table.
 fn run(
     turn: &mut Turn<'_>,
-    key: &Key,
+    firing: Firing<'_>,
     due: &Due,
     content: &Content,
-    spec: &FireSpec,
     decision: Decision,
 ) -> Result<Run, Refusal> {
+    let Firing { key, spec } = firing;
     let record = &due.entry.record;
     let mut session = step::open(turn, key, session_spec(&due.entry, spec), Some(record.id))?;
     let class = due.facts.class;

@@ -46,7 +46,8 @@ use ancile_screen::Screener;
 use api::{
     ApprovalView, ContextPack, EntryView, FireAnswer, Gates, Health, KeyMade, KeySpec, KeyView,
     LineageView, MandateSpec, MandateView, Page, QuarantineView, Recall, SessionOpened,
-    SessionSpec, SessionView, SourceView, StepAnswer, StepOp, TaskView, TenantSpec, Write, Written,
+    SessionSpec, SessionView, SourceView, StepAnswer, StepOp, TaskFilter, TaskView, TenantSpec,
+    Write, Written,
 };
 use state::Key;
 use std::path::{Path, PathBuf};
@@ -370,14 +371,13 @@ impl Engine {
     pub fn tasks(
         &self,
         by: &Caller,
-        namespace: NamespaceName,
-        due_only: bool,
+        filter: TaskFilter,
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<Page<TaskView>, Refusal> {
         let cursor = cursor.map(str::to_owned);
         self.with(by, move |t, k| {
-            read::tasks(t, k, &namespace, due_only, cursor.as_deref(), limit)
+            read::tasks(t, k, &filter, cursor.as_deref(), limit)
         })
     }
 
@@ -568,7 +568,7 @@ impl Engine {
     #[must_use]
     pub fn health(&self) -> Health {
         self.writer
-            .submit(|t| audit::health(t))
+            .submit(audit::health)
             .unwrap_or_else(|refusal| Health {
                 integrity: "down",
                 problems: vec![refusal.outside],

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reading back: entries, tasks, lineage, proofs.
 
-use crate::api::{EntryState, EntryView, LineageNode, LineageView, PAGE_MAX, Page, TaskView};
+use crate::api::{
+    EntryState, EntryView, LineageNode, LineageView, PAGE_MAX, Page, TaskFilter, TaskView,
+};
 use crate::content::Content;
 use crate::event::roots_text;
 use crate::refusal::{Fault, Refusal};
@@ -145,11 +147,14 @@ pub(crate) fn entries(
 pub(crate) fn tasks(
     turn: &mut Turn<'_>,
     key: &Key,
-    namespace: &NamespaceName,
-    due_only: bool,
+    filter: &TaskFilter,
     cursor: Option<&str>,
     limit: usize,
 ) -> Result<Page<TaskView>, Refusal> {
+    let TaskFilter {
+        namespace,
+        due_only,
+    } = filter;
     turn.reach(key, namespace, false)?;
     let below = seq_cursor(cursor)?;
     let now = turn.now;
@@ -169,7 +174,7 @@ pub(crate) fn tasks(
     };
     let rows: Vec<Arc<Entry>> = seqs
         .filter_map(|seq| tenant.entries.get(seq))
-        .filter(|e| e.record.namespace == *namespace && (!due_only || due(e)))
+        .filter(|e| e.record.namespace == *namespace && (!*due_only || due(e)))
         .take(page_len(limit).saturating_add(1))
         .cloned()
         .collect();

@@ -162,68 +162,85 @@ fn one(turn: &mut Turn<'_>, at: &In<'_>, op: StepOp) -> Result<StepResult, Refus
     })
 }
 
-/// What a text of the host's counts as.
+/// What a reported text counts as.
+struct Weight {
+    kind: &'static str,
+    channel: Channel,
+    class: AuthorityClass,
+    roots: RootSet,
+    /// Whether it may ground at all.
+    grounds: bool,
+}
+
+/// Weighs what a host reports. A tool list counts as approved only if it is, byte for byte, the
+/// manifest that the operator set: descriptions from elsewhere are untrusted, and none grounds.
+fn weight(turn: &Turn<'_>, at: &In<'_>, op: &Expose) -> Result<Weight, Refusal> {
+    let spec = &at.key.spec;
+    let tenant = turn.tenant(&at.key.tenant)?;
+    let untrusted = |kind, channel| Weight {
+        kind,
+        channel,
+        class: AuthorityClass::Untrusted,
+        roots: RootSet::Untrusted,
+        grounds: false,
+    };
+    let grant = write::grant(spec);
+    Ok(match op.kind {
+        ExposureKind::UserTurn => {
+            let channel = grant.channel(Some(Channel::User));
+            let class = class_of(channel, spec.role, SourceState::None);
+            if class == AuthorityClass::Untrusted {
+                return Ok(untrusted("unverified_turn", channel));
+            }
+            let roots = RootSet::new([TrustRoot::User(at.session(turn)?.spec.user.clone())]);
+            Weight {
+                kind: "user_turn",
+                channel,
+                class,
+                roots,
+                grounds: true,
+            }
+        }
+        ExposureKind::SystemPrompt | ExposureKind::ToolList => {
+            let field = own_field(spec.principal.as_str(), "system_prompt")?;
+            let prompt = op.kind == ExposureKind::SystemPrompt;
+            let kind = if prompt { "system_prompt" } else { "tool_list" };
+            let class = class_of(Channel::Source, spec.role, tenant.source(&field));
+            let known = prompt || op.text == tenant.manifest.json();
+            if class == AuthorityClass::Untrusted || !known {
+                return Ok(untrusted(kind, Channel::Source));
+            }
+            let roots = RootSet::new([TrustRoot::Source(field)]);
+            Weight {
+                kind,
+                channel: Channel::Source,
+                class,
+                roots,
+                grounds: prompt,
+            }
+        }
+        ExposureKind::Text => {
+            untrusted("text", grant.channel(op.channel.or(Some(Channel::Unknown))))
+        }
+        ExposureKind::PeerMessage => untrusted("peer_message", Channel::PeerAgent),
+    })
+}
+
+/// Reports something that was shown.
 fn expose(turn: &mut Turn<'_>, at: &In<'_>, op: Expose) -> Result<AuthorityClass, Refusal> {
     within(&op.text, CONTENT_BYTES_MAX, "text")?;
     within(&op.locator, LOCATOR_BYTES_MAX, "locator")?;
     let session = at.session(turn)?;
-    let spec = &at.key.spec;
-    let grant = write::grant(spec);
-    let (channel, roots) = match op.kind {
-        ExposureKind::UserTurn => {
-            let channel = grant.channel(Some(Channel::User));
-            (
-                channel,
-                RootSet::new([TrustRoot::User(session.spec.user.clone())]),
-            )
-        }
-        ExposureKind::SystemPrompt | ExposureKind::ToolList => {
-            let part = if op.kind == ExposureKind::SystemPrompt {
-                "system_prompt"
-            } else {
-                "tool_list"
-            };
-            (Channel::Source, own_source(spec.principal.as_str(), part)?)
-        }
-        ExposureKind::Text => (
-            grant.channel(op.channel.or(Some(Channel::Unknown))),
-            RootSet::Untrusted,
-        ),
-        ExposureKind::PeerMessage => (Channel::PeerAgent, RootSet::Untrusted),
-    };
-    let tenant = turn.tenant(&at.key.tenant)?;
-    let state = match &roots {
-        RootSet::Trusted(list) => match list.as_slice() {
-            [TrustRoot::Source(field)] => tenant.source(field),
-            _ => SourceState::None,
-        },
-        RootSet::Untrusted => SourceState::None,
-    };
-    let class = match op.kind {
-        ExposureKind::Text | ExposureKind::PeerMessage => AuthorityClass::Untrusted,
-        _ => class_of(channel, spec.role, state),
-    };
-    let roots = if class == AuthorityClass::Untrusted {
-        RootSet::Untrusted
-    } else {
-        roots
-    };
-    let kind = match op.kind {
-        ExposureKind::UserTurn if class == AuthorityClass::UserAuthored => "user_turn",
-        ExposureKind::UserTurn => "unverified_turn",
-        ExposureKind::SystemPrompt => "system_prompt",
-        ExposureKind::ToolList => "tool_list",
-        ExposureKind::Text => "text",
-        ExposureKind::PeerMessage => "peer_message",
-    };
-    let grounds = class.covers(AuthorityClass::ApprovedSource)
-        && session.may_ground(kind == "user_turn", false)
-        && op.kind != ExposureKind::ToolList;
+    let weight = weight(turn, at, &op)?;
+    let class = weight.class;
+    let grounds = weight.grounds
+        && class.covers(AuthorityClass::ApprovedSource)
+        && session.may_ground(weight.kind == "user_turn", false);
     let item = Exposure {
-        kind,
-        channel,
+        kind: weight.kind,
+        channel: weight.channel,
         class,
-        roots,
+        roots: weight.roots,
         entry: None,
         from: op.locator,
         values: values_of(turn, class, &op.text),
@@ -238,14 +255,8 @@ fn expose(turn: &mut Turn<'_>, at: &In<'_>, op: Expose) -> Result<AuthorityClass
     Ok(class)
 }
 
-/// The host's own texts stand under a source of its own name, which exists when the operator
-/// marked it as one that relays its user.
-pub(crate) fn own_source(principal: &str, part: &str) -> Result<RootSet, Refusal> {
-    let field = own_field(principal, part)?;
-    Ok(RootSet::new([TrustRoot::Source(field)]))
-}
-
-/// The source field of a host's own texts.
+/// The source field of a host's own texts: a source of its own name, which exists when the
+/// operator marked the host as one that relays its user.
 pub(crate) fn own_field(principal: &str, part: &str) -> Result<SourceField, Refusal> {
     let bad = |e: ancile_core::NameError| Refusal::new(Fault::Malformed, "bad_name", e.to_string());
     Ok(SourceField {
