@@ -347,7 +347,7 @@ fn decided(turn: &Turn<'_>, at: &In<'_>, proposed: &ProposedCall, draft: &Draft)
             .flat_map(|r| r.entries.iter().copied())
             .take(ENTRIES_MAX)
             .collect(),
-        screening: turn.core.screener.as_ref().map_or(0, |s| s.version()),
+        screening: turn.screening_version(),
         echo: draft.echo.0,
         grounded: draft.echo.1,
         wrote: if writes_out { args.clone() } else { Vec::new() },
@@ -411,13 +411,7 @@ pub(crate) fn redeem(
         return Err(Refusal::new(Fault::Conflict, "permit_used", text));
     };
     match permitted.redeem(&today, turn.now) {
-        Ok(()) => turn.emit(
-            &at.key.tenant,
-            &Event::Redeemed {
-                permit: id,
-                refused: None,
-            },
-        ),
+        Ok(()) => turn.emit(&at.key.tenant, &Event::Redeemed { permit: id }),
         Err(refusal) => {
             let text = "the permit no longer holds; propose the call again";
             Err(Refusal::new(Fault::Conflict, refusal.code(), text))

@@ -125,7 +125,7 @@ pub(crate) struct Decided {
     pub rules: Vec<String>,
     #[serde(with = "text::list", default)]
     pub entries: Vec<EntryId>,
-    /// Version of the screening rules in force.
+    /// Version of the screening rules in force; 0 with the detectors off.
     pub screening: u32,
     /// Class that an echo of the arguments would have, and whether they were grounded.
     #[serde(with = "text")]
@@ -286,7 +286,6 @@ pub(crate) enum Event {
     Redeemed {
         #[serde(with = "text")]
         permit: PermitId,
-        refused: Option<String>,
     },
     Parked(Parked),
     ApprovalAnswered {
@@ -327,6 +326,8 @@ pub(crate) enum Event {
         #[serde(with = "text::option", default)]
         would_be: Option<Decision>,
         rules: Vec<String>,
+        /// Version of the screening rules in force; 0 with the detectors off.
+        screening: u32,
         #[serde(with = "text::option")]
         session: Option<SessionId>,
         #[serde(with = "text")]

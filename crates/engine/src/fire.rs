@@ -81,6 +81,7 @@ pub(crate) fn fire(
         decision: binds.decision,
         would_be: (cell != binds).then_some(cell.decision),
         rules: reasons.iter().map(|r| r.rule.clone()).collect(),
+        screening: turn.screening_version(),
         session: run.as_ref().map(|r| r.session.id),
         at: turn.now,
     };

@@ -50,16 +50,24 @@ impl Home {
         self.keys().join("store.pub")
     }
 
-    /// Whether a first run was made here.
+    /// Whether a first run was made here, to its end: the agent's key is written last.
     pub(crate) fn is_initialised(&self) -> bool {
-        self.keys().join("store.key").exists()
+        self.keys().join("agent.key").exists()
     }
 
     /// Makes the directories, the signing key and the key for value hashes.
     pub(crate) fn make(&self) -> Result<(), Refusal> {
-        if self.is_initialised() || self.data.join(ancile_store::DATABASE_FILE).exists() {
-            let text = format!("`{}` already holds a store", self.root.display());
+        if self.is_initialised() {
+            let text = format!("`{}` already holds a store; open it", self.root.display());
             return Err(Refusal::new(Fault::Conflict, "already_initialised", text));
+        }
+        if self.keys().exists() || self.data.exists() {
+            let text = format!(
+                "`{}` holds an unfinished first run, or a store without its keys; restore its keys, \
+                 or remove it and start again",
+                self.root.display()
+            );
+            return Err(Refusal::new(Fault::Conflict, "first_run_unfinished", text));
         }
         for dir in [self.data.clone(), self.keys(), self.root.join("witness")] {
             private_dir(&dir)?;

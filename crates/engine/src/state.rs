@@ -375,7 +375,7 @@ impl Tenant {
             | Event::Exposed { .. }
             | Event::NotShown { .. } => self.apply_session(seq, event, texts),
             Event::Decided(decided) => self.apply_decided(decided),
-            Event::Redeemed { permit, .. } => {
+            Event::Redeemed { permit } => {
                 let row = self.permits.get_mut(permit).ok_or("no such permit")?;
                 row.redeemed = true;
                 Ok(())

@@ -410,6 +410,11 @@ impl<'a> Turn<'a> {
         Ok(Ok((records, content)))
     }
 
+    /// Version of the screening rules in force; 0 with the detectors off.
+    pub(crate) fn screening_version(&self) -> u32 {
+        self.core.screener.as_ref().map_or(0, |s| s.version())
+    }
+
     /// Keyed hash of a typed value.
     pub(crate) fn value_hash(&self, value: &CanonicalValue) -> Digest {
         value_hash(&self.core.value_key, value)

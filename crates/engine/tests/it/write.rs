@@ -188,3 +188,15 @@ fn an_instruction_from_the_web_is_quarantined_and_the_users_own_is_not() {
     );
     assert_eq!(released.kind, EntryKind::Memory);
 }
+
+#[test]
+fn an_unfinished_first_run_is_named_and_nothing_is_overwritten() {
+    let w = World::new();
+    let home = w.home();
+    let again = ancile_engine::Engine::init(&home).unwrap_err();
+    assert_eq!(again.code, "already_initialised");
+    std::fs::remove_file(home.join("keys/agent.key")).unwrap();
+    let unfinished = ancile_engine::Engine::init(&home).unwrap_err();
+    assert_eq!(unfinished.code, "first_run_unfinished");
+    assert!(home.join("keys/store.key").exists());
+}
