@@ -4,6 +4,40 @@
 //!
 //! This crate is pure: no clock, disk, network, randomness, serialisation framework, float or
 //! async. Moments and random bytes come in as arguments; texts come in as opaque canonical bytes.
+//!
+//! # Checks that are types
+//!
+//! A [`PermittedCall`] comes out of [`permit`] or [`permit_approved`] and nowhere else, an
+//! [`IntactEntry`] out of [`verify`]. Their fields are private, so nobody outside mints one:
+//!
+//! ```compile_fail
+//! use ancile_core::{Digest, Micros, PermitBinding, PermittedCall};
+//! let none = Digest([0; 32]);
+//! let binding = PermitBinding { call: none, manifest: none, policy_epoch: 0, session_root: none };
+//! let forged = PermittedCall { binding, expires: Micros(i64::MAX) };
+//! ```
+//!
+//! The same through the table compiles, and yields nothing for a cell that does not permit:
+//!
+//! ```
+//! use ancile_core::{CallCell, Decision, Digest, Micros, PermitBinding, permit};
+//! let none = Digest([0; 32]);
+//! let binding = PermitBinding { call: none, manifest: none, policy_epoch: 0, session_root: none };
+//! let cell = CallCell { decision: Decision::Deny, mandate: None };
+//! assert!(permit(&cell, binding, Micros(0)).is_none());
+//! ```
+//!
+//! ```compile_fail
+//! use ancile_core::{AuthorityClass, Digest, IntactEntry};
+//! let forged = IntactEntry { hash: Digest([0; 32]), class: AuthorityClass::UserAuthored };
+//! ```
+//!
+//! ```
+//! use ancile_core::{AuthorityClass, Digest, IntactEntry};
+//! fn class_of_a_verified_entry(entry: IntactEntry) -> (Digest, AuthorityClass) {
+//!     (entry.hash(), entry.class())
+//! }
+//! ```
 
 mod act;
 mod class;
