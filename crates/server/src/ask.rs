@@ -4,7 +4,8 @@
 use crate::body;
 use crate::problem::Problem;
 use crate::wire::spelled::{Spelling, echo};
-use ancile_engine::{Caller, Engine, Page};
+use ancile_engine::api::Page;
+use ancile_engine::{Caller, Engine};
 use axum::extract::Query;
 use axum::http::{StatusCode, Uri};
 use serde::de::DeserializeOwned;

@@ -9,6 +9,7 @@ use crate::routes::{entries, keys, mandates, review, sessions, sources};
 use ancile_engine::Engine;
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
@@ -70,6 +71,7 @@ enum Does {
     Keyed(fn(&Ask<'_>) -> Result<Reply, Problem>),
 }
 
+type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 type Keyed = fn(&Ask<'_>) -> Result<Reply, Problem>;
 
 const fn get(path: &'static str, does: Keyed) -> Route {
@@ -184,7 +186,7 @@ pub fn router(engine: Engine, limits: Limits) -> Router {
             Verb::Post => MethodFilter::POST,
             Verb::Put => MethodFilter::PUT,
         };
-        let take = move |State(shared): State<Shared>, params: RawPathParams, request: Request| {
+        let take = move |State(shared): State<Shared>, params: PathParams, request: Request| {
             take(shared, route, params, request)
         };
         router = router.route(route.path, on(filter, take));
@@ -212,33 +214,33 @@ async fn wrong_method(State(shared): State<Shared>) -> Response {
 async fn take(
     shared: Shared,
     route: &'static Route,
-    params: RawPathParams,
+    params: PathParams,
     request: Request,
 ) -> Response {
-    let name = params
-        .iter()
-        .next()
-        .map(|(_, value)| value.to_owned())
-        .unwrap_or_default();
     let result = match route.does {
         Does::Open(does) => {
             let engine = shared.engine.clone();
             shared.work(None, move || does(&engine)).await
         }
-        Does::Keyed(does) => shared.keyed(does, name, request).await,
+        Does::Keyed(does) => shared.keyed(does, params, request).await,
     };
     shared.finish(route.path, result)
 }
 
 impl Shared {
-    /// Reads a request and has it answered. A request without a key is refused before its body
-    /// is read.
-    async fn keyed(&self, does: Keyed, name: String, request: Request) -> Result<Reply, Problem> {
+    /// Reads a request and has it answered. A request without a good key is refused before its
+    /// body is read.
+    async fn keyed(
+        &self,
+        does: Keyed,
+        params: PathParams,
+        request: Request,
+    ) -> Result<Reply, Problem> {
         let slot = self.slot()?;
         let (head, body) = request.into_parts();
-        let token = bearer(&head.headers)?;
+        let caller = self.engine.authenticate(bearer(&head.headers)?)?;
         let mut parts = Parts {
-            name,
+            name: variable(params)?,
             session: text_of(&head.headers, SESSION),
             content_type: text_of(&head.headers, CONTENT_TYPE.as_str()),
             uri: head.uri,
@@ -247,7 +249,6 @@ impl Shared {
         parts.body = body::read(body, &self.limits).await?;
         let engine = self.engine.clone();
         let answer = move || {
-            let caller = engine.authenticate(&token)?;
             does(&Ask {
                 engine: &engine,
                 caller: &caller,
@@ -359,24 +360,30 @@ fn log(request_id: &str, path: &str, problem: &Problem) {
     }
 }
 
+/// The variable part of a path; empty where the route has none.
+fn variable(params: PathParams) -> Result<String, Problem> {
+    let params = params.map_err(|_| {
+        let detail = "the path is not UTF-8 once percent-decoded; encode it as UTF-8";
+        Problem::malformed("bad_path", detail)
+    })?;
+    let first = params.iter().next().map(|(_, value)| value.to_owned());
+    Ok(first.unwrap_or_default())
+}
+
 /// The one key that a request shows.
-fn bearer(headers: &HeaderMap) -> Result<String, Problem> {
+fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     let mut all = headers.get_all(AUTHORIZATION).iter();
-    let (Some(first), None) = (all.next(), all.next()) else {
-        let detail = "header `Authorization` is due once; send `Bearer` and your key";
-        return Err(Problem::unauthenticated("key_missing", detail));
+    let one = match (all.next(), all.next()) {
+        (Some(one), None) => one.to_str().ok(),
+        _ => None,
     };
-    let token = first
-        .to_str()
-        .ok()
+    let key = one
         .and_then(|text| text.split_once(' '))
-        .and_then(|(scheme, token)| {
-            scheme
-                .eq_ignore_ascii_case("bearer")
-                .then(|| token.trim().to_owned())
+        .and_then(|(scheme, key)| {
+            (scheme.eq_ignore_ascii_case("bearer") && !key.trim().is_empty()).then_some(key.trim())
         });
-    token.filter(|token| !token.is_empty()).ok_or_else(|| {
-        let detail = "header `Authorization` holds no key; send `Bearer` and your key";
+    key.ok_or_else(|| {
+        let detail = "header `Authorization` is due once, as `Bearer` and a key; send yours";
         Problem::unauthenticated("key_missing", detail)
     })
 }

@@ -28,14 +28,17 @@ const THREADS: usize = 2;
 /// the engine its address, for commands that look for a running server.
 ///
 /// # Errors
-/// When the listener has no address.
+/// When the listener has no address, or the engine cannot write it down.
 pub async fn serve(
     engine: Engine,
     listener: TcpListener,
     limits: Limits,
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
-    engine.set_address(&listener.local_addr()?.to_string());
+    let (address, told) = (listener.local_addr()?.to_string(), engine.clone());
+    tokio::task::spawn_blocking(move || told.set_address(&address))
+        .await?
+        .map_err(io::Error::other)?;
     let app = router(engine, limits);
     let places = Arc::new(Semaphore::new(limits.connections));
     let (stop, stopped) = watch::channel(());

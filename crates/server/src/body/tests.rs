@@ -4,7 +4,7 @@ use crate::wire::act::{ProposeBody, ResultBody};
 use crate::wire::entry::WriteBody;
 use crate::wire::recall::RecallBody;
 use crate::wire::step::StepBody;
-use ancile_engine::{STEP_OPS_MAX, StepOp, ToolResult};
+use ancile_engine::api::{STEP_OPS_MAX, StepOp, ToolResult};
 
 const UUID: &str = "01989d8e-7a00-7abc-8def-0123456789ab";
 

@@ -9,7 +9,7 @@ use crate::wire::query::TaskQuery;
 use crate::wire::recall::{PackBody, RecallBody};
 use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
 use crate::wire::step::{StepAnswerBody, StepBody};
-use ancile_engine::{FireSpec, StepOp, StepResult};
+use ancile_engine::api::{StepOp, StepResult, TaskFilter};
 
 /// Opens a session.
 pub(crate) fn open(ask: &Ask<'_>) -> Result<Reply, Problem> {
@@ -72,20 +72,19 @@ pub(crate) fn close(ask: &Ask<'_>) -> Result<Reply, Problem> {
 /// Lists tasks.
 pub(crate) fn tasks(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let query: TaskQuery = ask.query()?;
-    let limit = query.limit()?;
-    let cursor = query.cursor.as_deref();
-    let page = ask
-        .engine
-        .tasks(ask.caller, query.namespace.0, query.due, cursor, limit)?;
+    let (limit, cursor) = (query.limit()?, query.cursor.as_deref());
+    let filter = TaskFilter {
+        namespace: query.namespace.0,
+        due_only: query.due,
+    };
+    let page = ask.engine.tasks(ask.caller, filter, cursor, limit)?;
     Reply::page::<_, TaskViewBody>(page)
 }
 
 /// Fires a task.
 pub(crate) fn fire(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let id = ask.named()?;
-    let spec = FireSpec {
-        agent: ask.json::<FireBody>()?.agent.0,
-    };
+    let spec = ask.json::<FireBody>()?.into();
     let answer = ask.engine.fire(ask.caller, id, spec)?;
     Reply::ok(&FireAnswerBody::from(answer))
 }

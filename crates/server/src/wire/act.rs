@@ -9,7 +9,8 @@ use ancile_core::{
     ApprovalId, AuthorityClass, Decision, Digest, EntryId, FieldName, MandateId, PermitId,
     PrincipalName, ProposedCall, ToolName,
 };
-use ancile_engine::{CallAnswer, FireAnswer, Propose, Reason, ToolResult};
+use ancile_engine::FireSpec;
+use ancile_engine::api::{CallAnswer, FireAnswer, Propose, Reason, ToolResult};
 use serde::{Deserialize, Serialize};
 
 /// A call to be decided on.
@@ -151,7 +152,18 @@ impl From<CallAnswer> for CallAnswerBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FireBody {
     /// The agent that runs it.
-    pub(crate) agent: Spelled<PrincipalName>,
+    agent: Spelled<PrincipalName>,
+    /// The user it runs for: another user's task is class 4 to this one.
+    user: Spelled<PrincipalName>,
+}
+
+impl From<FireBody> for FireSpec {
+    fn from(body: FireBody) -> Self {
+        Self {
+            agent: body.agent.0,
+            user: body.user.0,
+        }
+    }
 }
 
 /// What a fired task may do.

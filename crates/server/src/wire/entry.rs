@@ -9,7 +9,7 @@ use ancile_core::{
     AuthorityClass, Channel, Digest, EntryId, EntryKind, FieldName, Micros, NamespaceName,
     PrincipalName, SourceField, SourceName, ToolName,
 };
-use ancile_engine::{
+use ancile_engine::api::{
     EntryState, EntryView, LineageNode, LineageView, TaskSpec, TaskView, Write, Written,
 };
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl TaskBody {
     fn spec(self) -> Result<TaskSpec, Problem> {
         Ok(TaskSpec {
             due: Micros(self.due),
-            every_seconds: count("every_seconds", self.every_seconds)?,
+            every_seconds: count("every_seconds", self.every_seconds, u32::MAX)?,
             call: self.call.map(|call| call.0.into()),
         })
     }

@@ -4,7 +4,7 @@
 use super::micros;
 use super::spelled::{Spelled, bare, bare_list, spelled_list};
 use ancile_core::{Channel, Micros, NamespaceName, PrincipalName, Role, TenantName};
-use ancile_engine::{Health, KeyMade, KeySpec, KeyView, TenantSpec};
+use ancile_engine::api::{Health, KeyMade, KeySpec, KeyView, TenantSpec};
 use serde::{Deserialize, Serialize};
 
 /// A key to be made.

@@ -5,7 +5,7 @@ use super::count;
 use super::spelled::{Keyed, Spelled};
 use crate::problem::Problem;
 use ancile_core::{AuthorityClass, Digest, FieldName, MandateId, Micros, PrincipalName, ToolName};
-use ancile_engine::{MandateSpec, MandateView};
+use ancile_engine::api::{MandateSpec, MandateView};
 use serde::{Deserialize, Serialize};
 
 /// What a mandate is made from.
@@ -42,7 +42,7 @@ impl MandateBody {
             weakest: self.weakest.0,
             not_before: Micros(self.not_before),
             not_after: Micros(self.not_after),
-            uses_max: count("uses_max", self.uses_max)?,
+            uses_max: count("uses_max", self.uses_max, u32::MAX)?,
             fixed: self.fixed.0,
             allow: self.allow.0,
             amount_max: self.amount_max.0,

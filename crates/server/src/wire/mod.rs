@@ -24,13 +24,15 @@ fn micros(moment: Option<Micros>) -> Option<i64> {
 }
 
 /// Takes a count that the wire lets be negative, so that a negative one gets a clear answer.
-fn count(name: &str, value: Option<i64>) -> Result<Option<u32>, Problem> {
+fn count(name: &str, value: Option<i64>, most: u32) -> Result<Option<u32>, Problem> {
     let fits = |given: i64| {
-        u32::try_from(given).map_err(|_| {
-            let most = u32::MAX;
-            let detail = format!("`{name}` is {given}; give a whole number from 0 to {most}");
-            Problem::malformed("count_out_of_range", detail)
-        })
+        u32::try_from(given)
+            .ok()
+            .filter(|count| *count <= most)
+            .ok_or_else(|| {
+                let detail = format!("`{name}` is {given}; give a whole number from 0 to {most}");
+                Problem::malformed("count_out_of_range", detail)
+            })
     };
     value.map(fits).transpose()
 }

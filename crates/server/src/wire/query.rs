@@ -4,7 +4,7 @@
 use super::spelled::Spelled;
 use crate::problem::Problem;
 use ancile_core::NamespaceName;
-use ancile_engine::PAGE_MAX;
+use ancile_engine::api::PAGE_MAX;
 use serde::Deserialize;
 
 /// Items on a page where the query does not say.

@@ -4,8 +4,9 @@
 use super::spelled::{Object, Spelled, bare};
 use super::{count, operation};
 use crate::problem::Problem;
+use ancile_core::pack::K_MAX;
 use ancile_core::{AuthorityClass, Channel, Digest, EntryId, EntryKind, NamespaceName};
-use ancile_engine::{BoundSpec, ContextPack, PackItem, Recall};
+use ancile_engine::api::{BoundSpec, ContextPack, PackItem, Recall};
 use serde::{Deserialize, Serialize};
 
 /// A question.
@@ -39,7 +40,7 @@ struct BoundBody {
 
 impl BoundBody {
     fn spec(&self) -> Result<BoundSpec, Problem> {
-        let slots = |name, value| count(name, Some(value)).map(Option::unwrap_or_default);
+        let slots = |name, value| count(name, Some(value), K_MAX).map(Option::unwrap_or_default);
         Ok(BoundSpec {
             floor: slots("floor", self.floor)?,
             ceiling: slots("ceiling", self.ceiling)?,
@@ -71,8 +72,8 @@ impl RecallBody {
         operation(self.op.as_deref(), "recall")?;
         Ok(Recall {
             query: self.query,
-            k: count("k", self.k)?,
-            tokens: count("tokens", self.tokens)?,
+            k: count("k", self.k, K_MAX)?,
+            tokens: count("tokens", self.tokens, u32::MAX)?,
             max_class: bare(self.max_class),
             bound: self.bound.map(|bound| bound.0.spec()).transpose()?,
         })

@@ -6,7 +6,7 @@ use super::entry::EntryBody;
 use super::spelled::Spelled;
 use super::value::CallBody;
 use ancile_core::{ApprovalId, AuthorityClass, Digest, PrincipalName, SessionId};
-use ancile_engine::{ApprovalState, ApprovalView, QuarantineView};
+use ancile_engine::api::{ApprovalState, ApprovalView, QuarantineView};
 use serde::{Deserialize, Serialize};
 
 /// An act that names an exact digest.

@@ -5,7 +5,7 @@ use super::spelled::{Spelled, spelled_list};
 use ancile_core::{
     AuthorityClass, Digest, EntryId, NamespaceName, PermitId, PrincipalName, SessionId, SessionMode,
 };
-use ancile_engine::{SessionOpened, SessionSpec, SessionView};
+use ancile_engine::api::{SessionOpened, SessionSpec, SessionView};
 use serde::{Deserialize, Serialize};
 
 /// A session to be opened.

@@ -4,7 +4,7 @@
 use super::spelled::{Keyed, Spelled, spelled_list};
 use crate::problem::Problem;
 use ancile_core::{FieldName, SourceField, SourceName, SourceState, ToolName};
-use ancile_engine::SourceView;
+use ancile_engine::api::SourceView;
 use serde::{Deserialize, Serialize};
 
 /// A source to be registered.

@@ -7,7 +7,7 @@ use ancile_core::{
     MandateId, NamespaceName, PermitId, PrincipalName, Role, SessionId, SessionMode, SourceField,
     SourceName, SourceState, TenantName, ToolName,
 };
-use ancile_engine::{ApprovalState, ExposureKind, Gates};
+use ancile_engine::api::{ApprovalState, ExposureKind, Gates};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -9,7 +9,7 @@ use super::spelled::{Spelled, bare, echo};
 use crate::body::json;
 use crate::problem::Problem;
 use ancile_core::{AuthorityClass, Channel, Digest};
-use ancile_engine::{Expose, ExposureKind, STEP_OPS_MAX, StepAnswer, StepOp, StepResult};
+use ancile_engine::api::{Expose, ExposureKind, STEP_OPS_MAX, StepAnswer, StepOp, StepResult};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
