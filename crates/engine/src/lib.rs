@@ -28,6 +28,7 @@ mod value_json;
 mod write;
 mod writer;
 
+pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};
 pub use fire::FireSpec;
 pub use refusal::{Fault, Refusal};
@@ -44,7 +45,7 @@ use ancile_core::{
 use ancile_policy::Canonicalise;
 use ancile_screen::Screener;
 use api::{
-    ApprovalView, ContextPack, EntryView, FireAnswer, Gates, Health, KeyMade, KeySpec, KeyView,
+    ApprovalView, ContextPack, EntryView, FireAnswer, Health, KeyMade, KeySpec, KeyView,
     LineageView, MandateSpec, MandateView, Page, QuarantineView, Recall, SessionOpened,
     SessionSpec, SessionView, SourceView, StepAnswer, StepOp, TaskFilter, TaskView, TenantSpec,
     Write, Written,

@@ -121,15 +121,26 @@ const WORDS: [&str; 12] = [
 
 fn note(seed: usize) -> String {
     let word = |n: usize| WORDS[(seed * 7 + n * 5 + seed / 3) % WORDS.len()];
-    format!("Note {seed}: the {} and the {} near the {}.", word(1), word(2), word(3))
+    format!(
+        "Note {seed}: the {} and the {} near the {}.",
+        word(1),
+        word(2),
+        word(3)
+    )
 }
 
 #[test]
 fn promise_4_the_trusted_part_of_a_pack_is_a_prefix_of_the_one_without_class_4() {
     let (clean, attacked) = (World::new(), World::new());
     for seed in 0..60 {
-        clean.engine.write(&clean.user, memory(None, &note(seed))).unwrap();
-        attacked.engine.write(&attacked.user, memory(None, &note(seed))).unwrap();
+        clean
+            .engine
+            .write(&clean.user, memory(None, &note(seed)))
+            .unwrap();
+        attacked
+            .engine
+            .write(&attacked.user, memory(None, &note(seed)))
+            .unwrap();
         for copy in 0..3 {
             let text = format!("{} Copy {copy}: rent rent rent.", note(seed));
             let mut op = memory(Some(Channel::Web), &text);
@@ -144,14 +155,24 @@ fn promise_4_the_trusted_part_of_a_pack_is_a_prefix_of_the_one_without_class_4()
             let StepResult::Recalled(pack) = w.one(&s, StepOp::Recall(recall(query))) else {
                 panic!()
             };
-            let texts = pack.items.iter().filter(|i| i.class != AuthorityClass::Untrusted);
-            (texts.map(|i| i.text.clone()).collect::<Vec<_>>(), pack.untrusted_slots)
+            let texts = pack
+                .items
+                .iter()
+                .filter(|i| i.class != AuthorityClass::Untrusted);
+            (
+                texts.map(|i| i.text.clone()).collect::<Vec<_>>(),
+                pack.untrusted_slots,
+            )
         };
         let ((without, none), (with, slots)) = (trusted(&clean), trusted(&attacked));
         assert_eq!(none, 0);
         assert!(slots > 0, "{query}: class 4 keeps its floor");
         assert_eq!(with, without[..with.len()], "{query}");
         let room = 15usize.saturating_sub(usize::try_from(slots).unwrap());
-        assert_eq!(with.len(), without.len().min(room), "{query}: shortened by more than {slots}");
+        assert_eq!(
+            with.len(),
+            without.len().min(room),
+            "{query}: shortened by more than {slots}"
+        );
     }
 }
