@@ -13,3 +13,4 @@
 mod pack_every_case;
 mod pack_random;
 mod support;
+mod tables;

@@ -2,6 +2,7 @@
 //! What several test files use.
 
 pub mod exhaust;
+pub mod facts;
 pub mod naive_pack;
 
 /// Whether the long enumerations are to run; prints that they are not when they are not.
