@@ -164,10 +164,12 @@ pub fn call(f: &CallFacts<'_>) -> CallCell {
             without_mandate(Decision::Permit)
         }
         (Untrusted, false) => without_mandate(Decision::PermitLabelled),
-        (AgentDerived, true) => match f.coverage.grants.first() {
-            Some(grant) => permit_under(grant),
-            None => without_mandate(Decision::Ask),
-        },
+        (AgentDerived, true) => {
+            match f.coverage.grants.iter().find(|g| f.class.covers(g.weakest)) {
+                Some(grant) => permit_under(grant),
+                None => without_mandate(Decision::Ask),
+            }
+        }
         (Untrusted, true) => match f.coverage.grants.iter().find(|g| covers_untrusted(g, f)) {
             Some(grant) => permit_under(grant),
             None if f.mode == SessionMode::Interactive && !f.deny_class_4 => {
