@@ -1,3 +1,165 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The `ancile` binary.
-fn main() {}
+//! The `ancile` binary: a thin face over the HTTP interface.
+//!
+//! Every command speaks HTTP, to the server that holds the data directory or, when none runs, to
+//! one it starts inside itself for the length of the command. So there is one code path, and a
+//! command answers the same whether a server runs or not.
+
+mod client;
+mod commands;
+mod demo;
+mod failure;
+mod place;
+mod print;
+mod when;
+
+use clap::{Parser, Subcommand};
+use commands::{admin, audit, entries, mandates, review, serve, sessions, sources, tasks};
+use failure::{Exit, Failure};
+use place::Place;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Memory for agents that an attacker can write to but cannot act through.
+#[derive(Parser)]
+#[command(name = "ancile", version, after_help = EXIT_CODES, propagate_version = true)]
+struct Cli {
+    /// Where data, keys and witness lie
+    #[arg(
+        long,
+        global = true,
+        env = "ANCILE_HOME",
+        default_value = ".ancile",
+        value_name = "DIR"
+    )]
+    home: PathBuf,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    /// Speak with this local key; without it each command takes the key of the role it needs
+    #[arg(long = "as", global = true, value_enum, value_name = "ROLE")]
+    role: Option<place::KeyRole>,
+    /// Speak with the key in this file
+    #[arg(long, global = true, env = "ANCILE_KEY_FILE", value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the server; the first run makes data, keys and witness
+    Serve(serve::Serve),
+    /// Show an attack on a memory coming back, and being stopped
+    Demo(demo::Demo),
+    /// Verify the store from outside, or start a new witness epoch
+    #[command(subcommand)]
+    Audit(audit::Audit),
+    /// Open, show or close a session
+    #[command(subcommand)]
+    Session(sessions::Session),
+    /// Send one round trip: exposures, recall, calls, results and writes, in order
+    Step(sessions::Step),
+    /// Ask the act gate about one call
+    Act(sessions::Act),
+    /// Write an entry
+    Write(entries::Write),
+    /// Recall entries
+    Recall(entries::Recall),
+    /// Show or list entries
+    #[command(subcommand)]
+    Entry(entries::Entry),
+    /// Show where an entry came from
+    Lineage(entries::Lineage),
+    /// Add, list or fire tasks
+    #[command(subcommand)]
+    Task(tasks::Task),
+    /// Grant, draft, list or revoke mandates
+    #[command(subcommand)]
+    Mandate(mandates::Mandate),
+    /// Show or set the tool manifest
+    #[command(subcommand)]
+    Manifest(admin::Manifest),
+    /// Answer what the act gate asks
+    #[command(subcommand)]
+    Approval(review::Approval),
+    /// Register sources and approve their fields
+    #[command(subcommand)]
+    Source(sources::Source),
+    /// List, release or discard quarantined entries
+    #[command(subcommand)]
+    Quarantine(review::Quarantine),
+    /// Make, list or revoke keys
+    #[command(subcommand)]
+    Key(admin::Key),
+    /// Make a tenant
+    #[command(subcommand)]
+    Tenant(admin::Tenant),
+    /// Make a namespace
+    #[command(subcommand)]
+    Namespace(admin::Namespace),
+    /// Print the signed head of the log
+    Checkpoint,
+    /// Say how the store stands
+    Health,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let json = cli.json;
+    match run(cli) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            print::failure(&failure, json);
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<Exit, Failure> {
+    let Cli {
+        home,
+        json,
+        role,
+        key_file,
+        command,
+    } = cli;
+    let place = Place::new(home, role, key_file);
+    let answer = match command {
+        Command::Serve(args) => return serve::run(&place, &args, json),
+        Command::Demo(args) => return demo::run(&args, json),
+        Command::Audit(args) => audit::run(&place, &args),
+        Command::Session(args) => sessions::session(&place, args),
+        Command::Step(args) => sessions::step(&place, &args),
+        Command::Act(args) => sessions::act(&place, &args),
+        Command::Write(args) => entries::write(&place, &args),
+        Command::Recall(args) => entries::recall(&place, &args),
+        Command::Entry(args) => entries::entry(&place, &args),
+        Command::Lineage(args) => entries::lineage(&place, &args),
+        Command::Task(args) => tasks::run(&place, args),
+        Command::Mandate(args) => mandates::run(&place, &args, json),
+        Command::Manifest(args) => admin::manifest(&place, &args),
+        Command::Approval(args) => review::approval(&place, &args),
+        Command::Source(args) => sources::run(&place, &args),
+        Command::Quarantine(args) => review::quarantine(&place, &args),
+        Command::Key(args) => admin::key(&place, &args),
+        Command::Tenant(args) => admin::tenant(&place, &args),
+        Command::Namespace(args) => admin::namespace(&place, &args),
+        Command::Checkpoint => admin::checkpoint(&place),
+        Command::Health => admin::health(&place),
+    }?;
+    answer.print(json);
+    Ok(answer.exit)
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, permitted
+  1  refused, or the act gate denied
+  2  the command line or the request does not make sense
+  3  the act gate asks a person first
+  4  there is no such thing, as far as the key can see
+  5  the store is damaged, or was edited behind its back
+  6  no store here, no server answers, or it cannot answer now
+
+Flags go before the environment (ANCILE_HOME, ANCILE_KEY_FILE, ANCILE_SESSION_TOKEN).";

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Keys, tenants, namespaces, the manifest, and how the store stands.
+
+use super::{file_or_stdin, given, json_of};
+use crate::client::segment;
+use crate::failure::Failure;
+use crate::place::{KeyRole, Place};
+use crate::print::{self, Answer};
+use crate::when;
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+/// `ancile key`
+#[derive(Subcommand)]
+pub enum Key {
+    /// Make a key; its token is printed this once
+    Create {
+        /// Who it is for
+        principal: String,
+        /// What the principal is: user, host, agent, source, tool, scheduler or operator
+        #[arg(long)]
+        role: String,
+        /// A namespace it reaches
+        #[arg(long = "namespace", default_value = "main")]
+        namespaces: Vec<String>,
+        /// A channel its holder may name
+        #[arg(long = "channel")]
+        channels: Vec<String>,
+        /// For an agent: the agent it is bound to
+        #[arg(long)]
+        agent: Option<String>,
+        /// For a host: it relays its user's own turns
+        #[arg(long)]
+        relays_user: bool,
+        /// When it stops working
+        #[arg(long, value_parser = when::parse, value_name = "WHEN")]
+        expires: Option<i64>,
+    },
+    /// List keys
+    List,
+    /// Revoke a key
+    Revoke {
+        /// The key's id
+        id: String,
+    },
+}
+
+/// Runs `ancile key`.
+pub fn key(place: &Place, args: &Key) -> Result<Answer, Failure> {
+    let server = place.connect(KeyRole::Operator)?;
+    match args {
+        Key::Create {
+            principal,
+            role,
+            namespaces,
+            channels,
+            agent,
+            relays_user,
+            expires,
+        } => {
+            let body = given([
+                ("principal", json!(principal)),
+                ("role", json!(role)),
+                ("namespaces", json!(namespaces)),
+                ("channels", json!(channels)),
+                ("agent", json!(agent)),
+                ("relays_user", json!(relays_user)),
+                ("expires", json!(expires)),
+            ]);
+            server.post("/v1/keys", &body).map(Answer::plain)
+        }
+        Key::List => {
+            let value = server.get("/v1/keys")?;
+            let columns = [
+                "id",
+                "key.principal",
+                "key.role",
+                "key.namespaces",
+                "key.channels",
+                "key.expires",
+                "revoked",
+            ];
+            Ok(Answer::page(value, &columns))
+        }
+        Key::Revoke { id } => {
+            server.post(&format!("/v1/keys/{}/revoke", segment(id)), &json!({}))?;
+            let text = format!("revoked {}", print::line(id));
+            Ok(Answer::with(json!({ "revoked": id }), text))
+        }
+    }
+}
+
+/// `ancile tenant`
+#[derive(Subcommand)]
+pub enum Tenant {
+    /// Make a tenant; the token of its operator is printed this once
+    Create {
+        /// Its name
+        name: String,
+        /// The operator of the new tenant
+        #[arg(long, default_value = "operator")]
+        operator: String,
+    },
+}
+
+/// Runs `ancile tenant`.
+pub fn tenant(place: &Place, args: &Tenant) -> Result<Answer, Failure> {
+    let Tenant::Create { name, operator } = args;
+    let body = json!({ "name": name, "operator": operator });
+    place
+        .connect(KeyRole::Operator)?
+        .post("/v1/tenants", &body)
+        .map(Answer::plain)
+}
+
+/// `ancile namespace`
+#[derive(Subcommand)]
+pub enum Namespace {
+    /// Make a namespace
+    Create {
+        /// Its name
+        name: String,
+        /// Who may read it; none given: every key that reaches it
+        #[arg(long = "reader")]
+        readers: Vec<String>,
+        /// Who may write it; none given: every key that reaches it
+        #[arg(long = "writer")]
+        writers: Vec<String>,
+    },
+}
+
+/// Runs `ancile namespace`.
+pub fn namespace(place: &Place, args: &Namespace) -> Result<Answer, Failure> {
+    let Namespace::Create {
+        name,
+        readers,
+        writers,
+    } = args;
+    let body = json!({ "name": name, "readers": readers, "writers": writers });
+    place
+        .connect(KeyRole::Operator)?
+        .post("/v1/namespaces", &body)?;
+    let text = format!("made {}; keys reach it that name it", print::line(name));
+    Ok(Answer::with(json!({ "namespace": name }), text))
+}
+
+/// `ancile manifest`
+#[derive(Subcommand)]
+pub enum Manifest {
+    /// Show the tool manifest
+    Show,
+    /// Set the tool manifest; mandates end for tools that it changes
+    Set {
+        /// A file with the manifest; `-`: standard input
+        file: String,
+    },
+}
+
+/// Runs `ancile manifest`.
+pub fn manifest(place: &Place, args: &Manifest) -> Result<Answer, Failure> {
+    let server = place.connect(KeyRole::Operator)?;
+    match args {
+        Manifest::Show => {
+            let value = server.get("/v1/manifest")?;
+            let pretty = serde_json::to_string_pretty(&value).unwrap_or_default();
+            Ok(Answer::with(value, print::lines(&pretty, 0)))
+        }
+        Manifest::Set { file } => {
+            let body = json_of(&file_or_stdin(file)?, "the manifest")?;
+            server.put("/v1/manifest", &body).map(Answer::plain)
+        }
+    }
+}
+
+/// Runs `ancile checkpoint`.
+pub fn checkpoint(place: &Place) -> Result<Answer, Failure> {
+    let value = place.connect(KeyRole::User)?.get("/v1/checkpoint")?;
+    let note = match &value {
+        Value::String(note) => note.clone(),
+        other => other.to_string(),
+    };
+    Ok(Answer::with(
+        json!({ "checkpoint": note }),
+        print::lines(&note, 0),
+    ))
+}
+
+/// Runs `ancile health`.
+pub fn health(place: &Place) -> Result<Answer, Failure> {
+    place.connect_openly()?.get("/healthz").map(Answer::plain)
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Writing, recalling and reading entries.
+
+use super::{PageArgs, given, sessions::InSession, text_or_stdin};
+use crate::client::segment;
+use crate::failure::Failure;
+use crate::place::{KeyRole, Place};
+use crate::print::{self, Answer};
+use crate::when;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// `ancile write`
+#[derive(Args)]
+pub struct Write {
+    /// The text; `-`: standard input
+    text: String,
+    /// What it is for: memory or context_file
+    #[arg(long, default_value = "memory")]
+    kind: String,
+    /// The namespace
+    #[arg(long, default_value = "main")]
+    namespace: String,
+    /// The way it came in, where the key may say so: paste, document, web and the like
+    #[arg(long)]
+    channel: Option<String>,
+    /// Where it came from
+    #[arg(long)]
+    locator: Option<String>,
+    /// The field of a registered source it came from
+    #[arg(long, value_parser = source_field, value_name = "SOURCE/TOOL/FIELD")]
+    field: Option<(String, String, String)>,
+    /// A record hash it was derived from
+    #[arg(long = "parent", value_name = "HASH")]
+    parents: Vec<String>,
+    /// The entry it supersedes
+    #[arg(long, value_name = "ID")]
+    supersedes: Option<String>,
+    /// Not recalled before this moment
+    #[arg(long, value_parser = when::parse, value_name = "WHEN")]
+    from: Option<i64>,
+    /// Not recalled from this moment on
+    #[arg(long, value_parser = when::parse, value_name = "WHEN")]
+    until: Option<i64>,
+}
+
+fn source_field(text: &str) -> Result<(String, String, String), String> {
+    match text.split('/').collect::<Vec<_>>().as_slice() {
+        [source, tool, field] => Ok(((*source).into(), (*tool).into(), (*field).into())),
+        _ => Err("write source/tool/field".to_owned()),
+    }
+}
+
+/// Runs `ancile write`.
+pub fn write(place: &Place, args: &Write) -> Result<Answer, Failure> {
+    let text = text_or_stdin(&args.text)?;
+    let parents = if args.parents.is_empty() {
+        Value::Null
+    } else {
+        json!(args.parents)
+    };
+    let field = args
+        .field
+        .as_ref()
+        .map(|(source, tool, field)| json!({ "source": source, "tool": tool, "field": field }));
+    let body = given([
+        ("kind", json!(args.kind)),
+        ("namespace", json!(args.namespace)),
+        ("channel", json!(args.channel)),
+        ("text", json!(text)),
+        ("locator", json!(args.locator)),
+        ("field", json!(field)),
+        ("parents", parents),
+        ("supersedes", json!(args.supersedes)),
+        ("valid_from", json!(args.from)),
+        ("valid_until", json!(args.until)),
+    ]);
+    place
+        .connect(KeyRole::User)?
+        .post("/v1/entries", &body)
+        .map(Answer::plain)
+}
+
+/// `ancile recall`
+#[derive(Args)]
+pub struct Recall {
+    /// The words to look for
+    query: String,
+    /// The namespace; in a session it is the session's
+    #[arg(long, default_value = "main")]
+    namespace: String,
+    /// Most entries
+    #[arg(long)]
+    k: Option<u32>,
+    /// Most tokens
+    #[arg(long)]
+    tokens: Option<u32>,
+    /// The weakest class to show: user_authored, approved_source, agent_derived or untrusted
+    #[arg(long, value_name = "CLASS")]
+    max_class: Option<String>,
+    /// Recall in this session: what is returned counts as shown
+    #[arg(long, value_name = "ID", requires = "session_token")]
+    session: Option<String>,
+    /// Its token
+    #[arg(
+        long,
+        env = "ANCILE_SESSION_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
+    session_token: Option<String>,
+}
+
+/// Runs `ancile recall`.
+pub fn recall(place: &Place, args: &Recall) -> Result<Answer, Failure> {
+    let mut body = given([
+        ("query", json!(args.query)),
+        ("k", json!(args.k)),
+        ("tokens", json!(args.tokens)),
+        ("max_class", json!(args.max_class)),
+    ]);
+    let value = match (&args.session, &args.session_token) {
+        (Some(id), Some(token)) => {
+            let session = InSession::new(id.clone(), token.clone());
+            session.recall(place, &body)?
+        }
+        _ => {
+            if let Some(map) = body.as_object_mut() {
+                map.insert("namespace".to_owned(), json!(args.namespace));
+            }
+            place.connect(KeyRole::User)?.post("/v1/recall", &body)?
+        }
+    };
+    let text = pack(&value);
+    Ok(Answer::with(value, text))
+}
+
+/// A pack for people: each entry under a line that says where it came from.
+fn pack(value: &Value) -> String {
+    let mut out = String::new();
+    let items = value.get("items").and_then(Value::as_array);
+    for item in items.into_iter().flatten() {
+        let field = |name: &str| print::cell(name, item.get(name).unwrap_or(&Value::Null));
+        let text = item.get("text").and_then(Value::as_str).unwrap_or_default();
+        let head = ["class", "channel", "locator", "id", "created"]
+            .map(field)
+            .join("  ");
+        _ = write!(out, "{head}\n{}\n", print::lines(text, 2));
+    }
+    let count = |name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0);
+    _ = writeln!(
+        out,
+        "{} slots, {} of them class 4; {} tokens, {} of them class 4; {} withheld",
+        count("slots_used"),
+        count("untrusted_slots"),
+        count("tokens_used"),
+        count("untrusted_tokens"),
+        count("withheld"),
+    );
+    out
+}
+
+/// `ancile entry`
+#[derive(Subcommand)]
+pub enum Entry {
+    /// Show an entry
+    Show {
+        /// The entry
+        id: String,
+        /// Show the proof that it is in the log instead
+        #[arg(long)]
+        proof: bool,
+    },
+    /// List the entries of a namespace
+    List {
+        /// The namespace
+        #[arg(long, default_value = "main")]
+        namespace: String,
+        #[command(flatten)]
+        page: PageArgs,
+    },
+}
+
+/// Runs `ancile entry`.
+pub fn entry(place: &Place, args: &Entry) -> Result<Answer, Failure> {
+    let server = place.connect(KeyRole::User)?;
+    match args {
+        Entry::Show { id, proof } => {
+            let part = if *proof { "/proof" } else { "" };
+            server
+                .get(&format!("/v1/entries/{}{part}", segment(id)))
+                .map(Answer::plain)
+        }
+        Entry::List { namespace, page } => {
+            let query = page.query(&[("namespace", Some(namespace.clone()))]);
+            let value = server.get(&format!("/v1/entries{query}"))?;
+            Ok(Answer::page(
+                value,
+                &["id", "kind", "class", "channel", "state", "text"],
+            ))
+        }
+    }
+}
+
+/// `ancile lineage`
+#[derive(Args)]
+pub struct Lineage {
+    /// The entry
+    id: String,
+}
+
+/// Runs `ancile lineage`.
+pub fn lineage(place: &Place, args: &Lineage) -> Result<Answer, Failure> {
+    let path = format!("/v1/entries/{}/lineage", segment(&args.id));
+    let value = place.connect(KeyRole::User)?.get(&path)?;
+    let text = ancestry(&value);
+    Ok(Answer::with(value, text))
+}
+
+/// A lineage for people: what it rests on, then each step with its origin.
+fn ancestry(value: &Value) -> String {
+    let cell = |of: &Value, name: &str| print::cell(name, of.get(name).unwrap_or(&Value::Null));
+    let mut out = String::new();
+    let broken = cell(value, "broken");
+    let lineage = if broken == "-" {
+        "intact".to_owned()
+    } else {
+        format!("broken: {broken}")
+    };
+    _ = writeln!(out, "class: {}\nlineage: {lineage}", cell(value, "class"));
+    for name in ["roots", "weakest"] {
+        _ = writeln!(out, "{name}: {}", cell(value, name));
+    }
+    let nodes = value.get("nodes").and_then(Value::as_array);
+    for node in nodes.into_iter().flatten() {
+        let origin = ["class", "channel", "principal", "locator", "id"].map(|n| cell(node, n));
+        _ = writeln!(out, "  {}", origin.join("  "));
+    }
+    out
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The server in the foreground.
+
+use crate::failure::{Exit, Failure};
+use crate::place::{self, KeyRole, Place};
+use crate::print;
+use ancile_engine::{Engine, EngineConfig, Gates};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// `ancile serve`
+#[derive(Args)]
+pub struct Serve {
+    /// The address to listen on; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS")]
+    listen: SocketAddr,
+    /// Whether decisions bind, or are only logged
+    #[arg(long, value_enum, default_value = "enforce")]
+    gates: Mode,
+}
+
+/// Whether decisions bind.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// They bind
+    Enforce,
+    /// They are made and logged, and none binds
+    LogOnly,
+}
+
+/// Runs `ancile serve` until SIGINT or SIGTERM.
+pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
+    log_to_stderr();
+    let first = !Engine::is_initialised(&place.home);
+    if first {
+        Engine::init(&place.home)?;
+    }
+    let gates = match args.gates {
+        Mode::Enforce => Gates::Enforce,
+        Mode::LogOnly => Gates::LogOnly,
+    };
+    let config = EngineConfig {
+        home: place.home.clone(),
+        gates,
+        screening: true,
+    };
+    let (engine, report) = Engine::open(config)?;
+    for damage in &report.damage {
+        print::err(&format!(
+            "damaged: {}; ancile audit verify says more",
+            print::line(damage)
+        ));
+    }
+    if report.witness_behind {
+        print::err("the witness was one group behind; it has been brought up to date");
+    }
+    let server = place::spawn(engine.clone(), args.listen)?;
+    engine.set_address(&server.address().to_string())?;
+    let welcome = Welcome {
+        home: &place.home,
+        address: server.address(),
+        first,
+        args,
+    };
+    if json {
+        print::out(&print::one_line_json(&welcome.json()));
+    } else {
+        print::out(welcome.text().trim_end());
+    }
+    let stopped = until_signal();
+    let ended = server.stop().map_err(|fault| {
+        Failure::new(
+            Exit::Unavailable,
+            "server",
+            format!("the server ended with a fault: {fault}"),
+        )
+    });
+    engine.close();
+    stopped.and(ended).map(|()| Exit::Done)
+}
+
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_env("ANCILE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    // A second subscriber is refused; then the first one logs.
+    _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
+}
+
+/// Waits for SIGINT or SIGTERM.
+fn until_signal() -> Result<(), Failure> {
+    let failed = |fault: std::io::Error| {
+        Failure::new(
+            Exit::Unavailable,
+            "signals",
+            format!("cannot wait for signals: {fault}"),
+        )
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    runtime.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        tokio::select! {
+            _ = interrupt.recv() => Ok(()),
+            _ = terminate.recv() => Ok(()),
+        }
+    })
+}
+
+/// What a server says when it is up.
+struct Welcome<'a> {
+    home: &'a Path,
+    address: SocketAddr,
+    first: bool,
+    args: &'a Serve,
+}
+
+impl Welcome<'_> {
+    fn key(&self, role: KeyRole) -> PathBuf {
+        place::key_path(self.home, role)
+    }
+
+    /// A first call that works as it stands.
+    fn curl(&self) -> String {
+        let key = quoted(&self.key(KeyRole::User).display().to_string());
+        format!(
+            "curl -sS -H \"Authorization: Bearer $(cat {key})\" \
+             -H 'Content-Type: application/json' \
+             -d '{{\"kind\":\"memory\",\"namespace\":\"main\",\"text\":\"The dentist is on Tuesday\"}}' \
+             http://{}/v1/entries",
+            self.address
+        )
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let key = |role| self.key(role).display().to_string();
+        json!({
+            "address": self.address.to_string(),
+            "first_run": self.first,
+            "home": self.home.display().to_string(),
+            "keys": {
+                "operator": key(KeyRole::Operator), "user": key(KeyRole::User),
+                "host": key(KeyRole::Host), "agent": key(KeyRole::Agent),
+            },
+            "curl": self.curl(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut out = String::new();
+        let shown = |path: &Path| print::line(&path.display().to_string());
+        let home = shown(self.home);
+        if self.first {
+            _ = writeln!(out, "made a store in {home}: data, keys, witness");
+        } else {
+            _ = writeln!(out, "opened the store in {home}");
+        }
+        for (role, name, what) in [
+            (
+                KeyRole::Operator,
+                "operator",
+                "keys, tenants, manifest, source grades",
+            ),
+            (
+                KeyRole::User,
+                "user",
+                "alice: her entries, mandates and approvals",
+            ),
+            (
+                KeyRole::Host,
+                "host",
+                "the program around the model: sessions and steps",
+            ),
+            (
+                KeyRole::Agent,
+                "agent",
+                "assistant: what the model may do by itself",
+            ),
+        ] {
+            _ = writeln!(out, "  {name:<8}  {}  ({what})", shown(&self.key(role)));
+        }
+        if self.args.gates == Mode::LogOnly {
+            _ = writeln!(out, "the gates only log: no decision binds");
+        }
+        _ = writeln!(out, "listening on http://{}", self.address);
+        _ = writeln!(out, "\na first call:\n  {}", self.curl());
+        _ = writeln!(
+            out,
+            "\nan attack that comes back, and is stopped:\n  ancile demo"
+        );
+        out
+    }
+}
+
+/// A text as one word of a POSIX shell.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

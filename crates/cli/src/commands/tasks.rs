@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tasks: something to be done later.
+
+use super::{CallArgs, PageArgs, given, sessions::decision, text_or_stdin};
+use crate::client::segment;
+use crate::failure::Failure;
+use crate::place::{KeyRole, Place};
+use crate::print::{self, Answer};
+use crate::when;
+use clap::Subcommand;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// `ancile task`
+#[derive(Subcommand)]
+pub enum Task {
+    /// Add a task; without a tool it notifies its own user
+    Add {
+        /// The text; `-`: standard input
+        text: String,
+        /// When it is due
+        #[arg(long, value_parser = when::parse, value_name = "WHEN")]
+        due: i64,
+        /// It comes due again after so many seconds
+        #[arg(long, value_name = "SECONDS")]
+        every: Option<u32>,
+        #[command(flatten)]
+        call: CallArgs,
+        /// The namespace
+        #[arg(long, default_value = "main")]
+        namespace: String,
+    },
+    /// List tasks
+    List {
+        /// Only those that are due
+        #[arg(long)]
+        due: bool,
+        /// The namespace
+        #[arg(long, default_value = "main")]
+        namespace: String,
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Fire a due task: exit 0 permitted, 1 denied, 3 asked
+    Fire {
+        /// The task
+        id: String,
+        /// The agent that is to run it
+        #[arg(long, default_value = "assistant")]
+        agent: String,
+        /// The user it runs for
+        #[arg(long, default_value = "alice")]
+        user: String,
+    },
+}
+
+/// Runs `ancile task`.
+pub fn run(place: &Place, args: Task) -> Result<Answer, Failure> {
+    match args {
+        Task::Add {
+            text,
+            due,
+            every,
+            call,
+            namespace,
+        } => {
+            let call = call
+                .call()?
+                .map(|(tool, args)| json!({ "tool": tool, "args": args }));
+            let task = given([
+                ("due", json!(due)),
+                ("every_seconds", json!(every)),
+                ("call", json!(call)),
+            ]);
+            let body = json!({
+                "kind": "task", "namespace": namespace, "text": text_or_stdin(&text)?,
+                "task": task,
+            });
+            place
+                .connect(KeyRole::User)?
+                .post("/v1/entries", &body)
+                .map(Answer::plain)
+        }
+        Task::List {
+            due,
+            namespace,
+            page,
+        } => {
+            let due = due.then(|| "true".to_owned());
+            let query = page.query(&[("namespace", Some(namespace)), ("due", due)]);
+            let value = place
+                .connect(KeyRole::Host)?
+                .get(&format!("/v1/tasks{query}"))?;
+            let columns = [
+                "entry.id",
+                "entry.class",
+                "next_due",
+                "fired",
+                "entry.state",
+                "entry.text",
+            ];
+            Ok(Answer::page(value, &columns))
+        }
+        Task::Fire { id, agent, user } => {
+            let path = format!("/v1/tasks/{}/fire", segment(&id));
+            let body = json!({ "agent": agent, "user": user });
+            let value = place.connect(KeyRole::Host)?.post(&path, &body)?;
+            let text = fired(&value);
+            Ok(Answer::with(value, text).deciding())
+        }
+    }
+}
+
+/// A fired task for people.
+fn fired(value: &Value) -> String {
+    let mut out = decision(value);
+    let cell = |name: &str| print::cell(name, value.get(name).unwrap_or(&Value::Null));
+    if cell("quarantined") == "true" {
+        out.push_str("  the task went to the quarantine shelf\n");
+    }
+    if let Some(payload) = value.get("payload").and_then(Value::as_str) {
+        _ = write!(out, "  payload:\n{}", print::lines(payload, 4));
+    }
+    for name in ["session", "proposed", "call"] {
+        if let Some(part) = value.get(name).filter(|part| !part.is_null()) {
+            _ = write!(out, "  {name}:\n{}", print::block(part, 4));
+        }
+    }
+    out
+}

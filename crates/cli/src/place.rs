@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The home of a store: its keys, its lock, and the server that holds it.
+
+use crate::client::Client;
+use crate::failure::{Exit, Failure};
+use crate::print;
+use ancile_engine::{Engine, EngineConfig, Gates};
+use ancile_server::ServerHandle;
+use clap::ValueEnum;
+use std::fs::{File, TryLockError};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a server has to take a connection before it counts as gone.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Whose local key to speak with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum KeyRole {
+    /// Keys, tenants, namespaces, manifest, source grades
+    Operator,
+    /// Own entries, mandates, approvals, quarantine
+    User,
+    /// Sessions, steps and tasks
+    Host,
+    /// Writes and reads of an agent
+    Agent,
+}
+
+impl KeyRole {
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Operator => "operator.key",
+            Self::User => "user.key",
+            Self::Host => "host.key",
+            Self::Agent => "agent.key",
+        }
+    }
+}
+
+/// Where a command works, and as whom.
+pub struct Place {
+    /// The home.
+    pub home: PathBuf,
+    role: Option<KeyRole>,
+    key_file: Option<PathBuf>,
+}
+
+/// A way to the server: one that runs, or one of our own that ends with this value.
+pub struct Connection {
+    client: Client,
+    own: Option<(ServerHandle, Engine)>,
+}
+
+impl Place {
+    /// The place that the flags name.
+    pub const fn new(home: PathBuf, role: Option<KeyRole>, key_file: Option<PathBuf>) -> Self {
+        Self {
+            home,
+            role,
+            key_file,
+        }
+    }
+
+    /// Connects with the key the flags name, else with that of the role the command needs.
+    pub fn connect(&self, needs: KeyRole) -> Result<Connection, Failure> {
+        let path = match (&self.key_file, self.role) {
+            (_, Some(role)) => key_path(&self.home, role),
+            (Some(file), None) => file.clone(),
+            (None, None) => key_path(&self.home, needs),
+        };
+        self.must_exist()?;
+        let token = read_key(&path)?;
+        self.reach(Some(token))
+    }
+
+    /// Connects without a key, for what anybody may ask.
+    pub fn connect_openly(&self) -> Result<Connection, Failure> {
+        self.must_exist()?;
+        self.reach(None)
+    }
+
+    fn must_exist(&self) -> Result<(), Failure> {
+        if Engine::is_initialised(&self.home) {
+            return Ok(());
+        }
+        let text = format!(
+            "there is no store in `{}`; run `ancile serve` once to make it, or name another by \
+             --home",
+            self.home.display()
+        );
+        Err(Failure::new(Exit::Unavailable, "no_store", text))
+    }
+
+    fn reach(&self, token: Option<String>) -> Result<Connection, Failure> {
+        if let Some(address) = running(&self.home) {
+            return Ok(Connection {
+                client: Client::new(address, token),
+                own: None,
+            });
+        }
+        let config = EngineConfig {
+            home: self.home.clone(),
+            gates: Gates::Enforce,
+            screening: true,
+        };
+        Connection::own(config, token)
+    }
+}
+
+impl Connection {
+    /// Opens the store and serves it on a free port of this machine.
+    pub fn own(config: EngineConfig, token: Option<String>) -> Result<Self, Failure> {
+        let (engine, _) = Engine::open(config)?;
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let handle = spawn(engine.clone(), any)?;
+        let client = Client::new(handle.address(), token);
+        Ok(Self {
+            client,
+            own: Some((handle, engine)),
+        })
+    }
+
+    /// Ends it; a server of our own stops and closes its store.
+    pub fn end(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        if let Some((handle, engine)) = self.own.take() {
+            if let Err(fault) = handle.stop() {
+                print::err(&format!("the server ended with a fault: {fault}"));
+            }
+            engine.close();
+        }
+    }
+}
+
+impl Deref for Connection {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Starts a server.
+pub fn spawn(engine: Engine, address: SocketAddr) -> Result<ServerHandle, Failure> {
+    ServerHandle::spawn(engine, address).map_err(|fault| {
+        let text = format!("cannot listen on {address}: {fault}; choose another by --listen");
+        Failure::new(Exit::Unavailable, "listen", text)
+    })
+}
+
+/// The path of a local key.
+pub fn key_path(home: &Path, role: KeyRole) -> PathBuf {
+    home.join("keys").join(role.file())
+}
+
+/// Reads the token in a key file.
+pub fn read_key(path: &Path) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|fault| {
+        let text = format!(
+            "cannot read the key in `{}`: {fault}; name another by --as or --key-file",
+            path.display()
+        );
+        Failure::new(Exit::Refused, "no_key", text)
+    })?;
+    Ok(text.trim().to_owned())
+}
+
+/// The server that holds the data directory, if one does. What the lock file says counts only
+/// while its lock is held: a killed process leaves its address behind, where by now anybody may
+/// listen for our key.
+fn running(home: &Path) -> Option<SocketAddr> {
+    let path = home.join("data").join("lock");
+    let text = std::fs::read_to_string(&path).ok()?;
+    let address = text
+        .lines()
+        .find_map(|line| line.strip_prefix("address "))?
+        .parse()
+        .ok()?;
+    TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).ok()?;
+    let lock = File::open(&path).ok()?;
+    matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)).then_some(address)
+}
