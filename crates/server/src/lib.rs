@@ -6,8 +6,8 @@
 //! [`Limits`], and hands it to that function on a thread that may block.
 //!
 //! Callers show a key as `Authorization: Bearer <key>` (RFC 6750 section 2.1) and, where a session
-//! is continued, its token as `Ancile-Session: <token>`. Every refusal is `application/problem+json`
-//! (RFC 9457) with a stable `code`.
+//! is continued, its token as `Ancile-Session: <token>`. Every refusal is
+//! `application/problem+json` (RFC 9457) with a stable `code`.
 
 mod ask;
 mod body;

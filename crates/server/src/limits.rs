@@ -5,7 +5,8 @@ use std::time::Duration;
 
 /// Longest body of a request, in bytes.
 pub const BODY_BYTES_MAX: usize = 1_048_576;
-/// Longest request line and headers together, in bytes; hyper's smallest is 8,192.
+/// Longest request line and headers together, in bytes. They are measured as they are read, so
+/// that a head of up to twice this may pass; a longer one is answered with 431.
 pub const HEAD_BYTES_MAX: usize = 32_768;
 /// Most requests that are worked on at the same time; further ones are answered with 503.
 pub const REQUESTS_MAX: usize = 256;

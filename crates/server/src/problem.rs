@@ -19,6 +19,8 @@ pub(crate) struct Problem {
     pub(crate) inside: String,
     /// Whether the connection is closed after the answer.
     pub(crate) closes: bool,
+    /// Whether someone has to look at the server: it failed, or its store was edited.
+    pub(crate) grave: bool,
 }
 
 impl Problem {
@@ -30,6 +32,7 @@ impl Problem {
             detail: detail.into(),
             inside: String::new(),
             closes: false,
+            grave: status.is_server_error(),
         }
     }
 
@@ -107,6 +110,7 @@ impl From<Refusal> for Problem {
             detail: refusal.outside,
             inside: refusal.inside,
             closes: false,
+            grave: matches!(refusal.fault, Fault::Tampered | Fault::Unavailable),
         }
     }
 }
@@ -124,3 +128,6 @@ fn status_of(fault: Fault) -> StatusCode {
         Fault::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
+
+#[cfg(test)]
+mod tests;

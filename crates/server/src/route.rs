@@ -20,7 +20,7 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -220,7 +220,7 @@ async fn take(
     let result = match route.does {
         Does::Open(does) => {
             let engine = shared.engine.clone();
-            shared.work(None, move || does(&engine)).await
+            run(shared.limits.work, None, move || does(&engine)).await
         }
         Does::Keyed(does) => shared.keyed(does, params, request).await,
     };
@@ -255,7 +255,7 @@ impl Shared {
                 parts: &parts,
             })
         };
-        self.work(Some(slot), answer).await
+        run(self.limits.work, Some(slot), answer).await
     }
 
     /// Takes one of the places for requests that are worked on.
@@ -267,47 +267,17 @@ impl Shared {
         })
     }
 
-    /// Runs work that may block, and waits for it within the limit. The place is kept until the
-    /// work ends, also when nobody waits for it any more.
-    async fn work(
-        &self,
-        slot: Option<OwnedSemaphorePermit>,
-        work: impl FnOnce() -> Result<Reply, Problem> + Send + 'static,
-    ) -> Result<Reply, Problem> {
-        let running = tokio::task::spawn_blocking(move || {
-            let answer = work();
-            drop(slot);
-            answer
-        });
-        match timeout(self.limits.work, running).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(fault)) => Err(Problem::internal(fault.to_string())),
-            Err(_) => {
-                let seconds = self.limits.work.as_secs();
-                let detail = format!(
-                    "no answer within {seconds} seconds; the request may still be carried out: \
-                     read back before sending it again"
-                );
-                Err(Problem::new(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "timeout",
-                    detail,
-                ))
-            }
-        }
-    }
-
     /// Makes the response and logs it.
     fn finish(&self, path: &'static str, result: Result<Reply, Problem>) -> Response {
         let request_id = self.ids.next();
-        let mut response = match &result {
+        let mut response = match result {
             Ok(reply) => {
                 tracing::debug!(request_id, path, status = reply.status.as_u16(), "answered");
                 plain(reply)
             }
             Err(problem) => {
-                log(&request_id, path, problem);
-                refusal(&request_id, problem)
+                log(&request_id, path, &problem);
+                refusal(&request_id, &problem)
             }
         };
         let headers = response.headers_mut();
@@ -320,8 +290,35 @@ impl Shared {
     }
 }
 
-fn plain(reply: &Reply) -> Response {
-    let mut response = Response::new(Body::from(reply.body.clone()));
+/// Runs work that may block, and waits for it within the limit. The place is kept until the work
+/// ends, also when nobody waits for it any more.
+async fn run(
+    limit: Duration,
+    slot: Option<OwnedSemaphorePermit>,
+    work: impl FnOnce() -> Result<Reply, Problem> + Send + 'static,
+) -> Result<Reply, Problem> {
+    let running = tokio::task::spawn_blocking(move || {
+        let answer = work();
+        drop(slot);
+        answer
+    });
+    match timeout(limit, running).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(fault)) => Err(Problem::internal(fault.to_string())),
+        Err(_) => {
+            let seconds = limit.as_secs();
+            let detail = format!(
+                "no answer within {seconds} seconds; the request may still be carried out: read \
+                 back before sending it again"
+            );
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            Err(Problem::new(status, "timeout", detail))
+        }
+    }
+}
+
+fn plain(reply: Reply) -> Response {
+    let mut response = Response::new(Body::from(reply.body));
     *response.status_mut() = reply.status;
     if let Some(kind) = reply.content_type {
         response
@@ -353,7 +350,7 @@ fn refusal(request_id: &str, problem: &Problem) -> Response {
 
 fn log(request_id: &str, path: &str, problem: &Problem) {
     let (status, code, inside) = (problem.status.as_u16(), problem.code, &problem.inside);
-    if problem.status.is_server_error() || code.contains("tamper") {
+    if problem.grave {
         tracing::error!(request_id, path, status, code, inside, "refused");
     } else {
         tracing::info!(request_id, path, status, code, inside, "refused");
@@ -415,3 +412,6 @@ impl RequestIds {
         format!("{:x}-{count:x}", self.started)
     }
 }
+
+#[cfg(test)]
+mod tests;

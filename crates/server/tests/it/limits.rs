@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Limits on what one caller may take, at the limit and beyond it.
+
+use crate::world::{Asked, World, read_all};
+use ancile_server::Limits;
+use ancile_server::limits::{BODY_BYTES_MAX, HEAD_BYTES_MAX};
+use serde_json::json;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+/// A body of the routes that recall, of this length.
+fn body_of(bytes: usize) -> String {
+    let frame = json!({"namespace": "main", "query": ""}).to_string().len();
+    json!({"namespace": "main", "query": "x".repeat(bytes - frame)}).to_string()
+}
+
+fn recall(w: &World, body: String) -> (u16, String) {
+    let asked = Asked {
+        body: Some(body),
+        ..Asked::post("/v1/recall", &json!({}))
+    };
+    let answer = w.send(Some(&w.user), &asked);
+    (answer.status, answer.code())
+}
+
+#[test]
+fn a_body_has_a_limit() {
+    let w = World::new();
+    // Below and at the limit it is the query that is too long.
+    assert_eq!(
+        recall(&w, body_of(BODY_BYTES_MAX - 1)),
+        (413, "too_long".to_owned())
+    );
+    assert_eq!(
+        recall(&w, body_of(BODY_BYTES_MAX)),
+        (413, "too_long".to_owned())
+    );
+    assert_eq!(
+        recall(&w, body_of(BODY_BYTES_MAX + 1)),
+        (413, "body_too_large".to_owned())
+    );
+}
+
+/// Sends a head, then zeros until the server stops reading; gives the answer and how many went.
+fn flood(w: &World, head: &str, chunk: &[u8], times: usize) -> (String, usize) {
+    let mut stream = w.connect();
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut sent = 0;
+    for _ in 0..times {
+        match stream.write(chunk) {
+            Ok(n) => sent += n,
+            Err(_) => break,
+        }
+    }
+    (read_all(&mut stream), sent)
+}
+
+#[test]
+fn a_hundred_megabytes_are_refused_and_not_read() {
+    let w = World::new();
+    let head = format!(
+        "POST /v1/entries HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: 100000000\r\n\r\n",
+        w.user
+    );
+    let (said, sent) = flood(&w, &head, &[b' '; 65_536], 1_526);
+    assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
+    assert!(
+        said.contains("the body is longer than 1048576 bytes; split it"),
+        "{said}"
+    );
+    assert!(sent < 50_000_000, "{sent} bytes were taken");
+}
+
+#[test]
+fn a_body_of_unsaid_length_is_refused_where_it_gets_too_long() {
+    let w = World::new();
+    let head = format!(
+        "POST /v1/entries HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+        w.user
+    );
+    let chunk = [b"10000\r\n".as_slice(), &[b' '; 65_536], b"\r\n"].concat();
+    let (said, sent) = flood(&w, &head, &chunk, 1_526);
+    assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
+    assert!(sent < 50_000_000, "{sent} bytes were taken");
+}
+
+#[test]
+fn a_client_that_waits_for_leave_to_send_is_refused_before_it_sends() {
+    let w = World::new();
+    let head = format!(
+        "POST /v1/entries HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         expect: 100-continue\r\n\
+         content-type: application/json\r\ncontent-length: 100000000\r\n\r\n",
+        w.user
+    );
+    let mut stream = w.connect();
+    stream.write_all(head.as_bytes()).unwrap();
+    let said = read_all(&mut stream);
+    assert!(said.starts_with("HTTP/1.1 413 "), "{said}");
+}
+
+#[test]
+fn a_body_without_a_key_is_not_read() {
+    let w = World::new();
+    let head = "POST /v1/entries HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\n\
+                content-length: 100000\r\nconnection: close\r\n\r\n";
+    let mut stream = w.connect();
+    stream.write_all(head.as_bytes()).unwrap();
+    assert!(read_all(&mut stream).starts_with("HTTP/1.1 401 "));
+}
+
+#[test]
+fn a_head_that_does_not_arrive_ends_the_connection() {
+    let w = World::with(Limits {
+        head: Duration::from_millis(300),
+        ..Limits::default()
+    });
+    let started = Instant::now();
+    let mut stream = w.connect();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost:").unwrap();
+    let said = read_all(&mut stream);
+    assert!(!said.starts_with("HTTP/1.1 200"), "{said}");
+    assert!(started.elapsed() < Duration::from_secs(10));
+    assert_eq!(w.send(None, &Asked::get("/healthz")).status, 200);
+}
+
+#[test]
+fn a_body_that_does_not_arrive_is_answered() {
+    let w = World::with(Limits {
+        body: Duration::from_millis(300),
+        ..Limits::default()
+    });
+    let head = format!(
+        "POST /v1/entries HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: 10\r\n\r\n{{",
+        w.user
+    );
+    let said = w.raw(head.as_bytes());
+    assert!(
+        said.starts_with("HTTP/1.1 408 ") && said.contains("body_timeout"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_head_has_a_limit() {
+    let w = World::new();
+    let with = |bytes: usize| {
+        let long = "a".repeat(bytes);
+        let head = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx: ";
+        w.raw(format!("{head}{long}\r\n\r\n").as_bytes())
+    };
+    assert!(with(HEAD_BYTES_MAX - 1_024).starts_with("HTTP/1.1 200 "));
+    let said = with(4 * HEAD_BYTES_MAX);
+    assert!(said.starts_with("HTTP/1.1 431 "), "{said}");
+}
+
+/// Opens a request that keeps its place until its body arrives.
+fn hold(w: &World) -> std::net::TcpStream {
+    let head = format!(
+        "POST /v1/entries HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         expect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n",
+        w.user
+    );
+    let mut stream = w.connect();
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut line = [0; 12];
+    // The server asks for the body once the request has its place.
+    std::io::Read::read_exact(&mut stream, &mut line).unwrap();
+    assert_eq!(&line, b"HTTP/1.1 100");
+    stream
+}
+
+#[test]
+fn requests_beyond_the_limit_are_told_to_come_back() {
+    let w = World::with(Limits {
+        requests: 2,
+        ..Limits::default()
+    });
+    let first = hold(&w);
+    w.get(&w.user, "/v1/manifest").of(200);
+    let second = hold(&w);
+    let refused = w.get(&w.user, "/v1/manifest");
+    assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
+    assert_eq!(refused.header("retry-after"), "1");
+    assert_eq!(
+        w.send(None, &Asked::get("/healthz")).status,
+        200,
+        "health is still told"
+    );
+    drop((first, second));
+    let freed = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        w.get(&w.user, "/v1/manifest").status == 200
+    });
+    assert!(freed, "a place is given back when its client goes away");
+}
+
+#[test]
+fn connections_beyond_the_limit_wait() {
+    let w = World::with(Limits {
+        connections: 1,
+        ..Limits::default()
+    });
+    let idle = w.connect();
+    let mut waiting = w.connect();
+    let request = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    waiting.write_all(request).unwrap();
+    waiting
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    let mut byte = [0];
+    assert!(
+        std::io::Read::read(&mut waiting, &mut byte).is_err(),
+        "it is not served yet"
+    );
+    drop(idle);
+    waiting
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    assert!(read_all(&mut waiting).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn stopping_lets_a_request_end_and_frees_the_port() {
+    let w = World::with(Limits {
+        stop: Duration::from_secs(5),
+        ..Limits::default()
+    });
+    let address = w.address();
+    let mut held = hold(&w);
+    let port = address.clone();
+    let answer = std::thread::spawn(move || {
+        // Once the port is closed the server is stopping.
+        while std::net::TcpStream::connect(&port).is_ok() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        held.write_all(b"{\"kind\":7}").unwrap();
+        read_all(&mut held)
+    });
+    w.stop();
+    assert!(
+        answer.join().unwrap().contains("HTTP/1.1 400"),
+        "the request was answered"
+    );
+    std::net::TcpListener::bind(address).unwrap();
+}
