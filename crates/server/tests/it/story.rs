@@ -258,3 +258,29 @@ fn health_says_how_it_stands_and_no_more() {
     assert_eq!(health.header("cache-control"), "no-store");
     assert!(!health.header("x-request-id").is_empty());
 }
+
+#[test]
+fn an_expired_key_is_refused_as_an_unknown_one_is() {
+    let w = World::new();
+    let body = json!({"principal": "bob", "role": "user", "namespaces": ["main"], "expires": 1});
+    let made = w.post(&w.operator, "/v1/keys", &body).of(201);
+    let expired = w.get(made["token"].as_str().unwrap(), "/v1/manifest");
+    let unknown = w.get("ank_user_0000", "/v1/manifest");
+    assert_eq!(
+        (expired.status, expired.code().as_str()),
+        (401, "key_refused")
+    );
+    assert_eq!(expired.json()["detail"], unknown.json()["detail"]);
+}
+
+#[test]
+fn a_store_that_is_gone_is_down_and_says_when_to_come_back() {
+    let w = World::new();
+    w.close_store();
+    let health = w.send(None, &Asked::get("/healthz"));
+    assert_eq!(health.status, 503);
+    assert_eq!(health.text, r#"{"status":"down","integrity":"down"}"#);
+    let answer = w.get(&w.user, "/v1/manifest");
+    assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
+    assert_eq!(answer.header("content-type"), "application/problem+json");
+}

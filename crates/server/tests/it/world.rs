@@ -164,6 +164,11 @@ impl World {
         self.server.as_ref().unwrap().address().to_string()
     }
 
+    /// Closes the store under the server.
+    pub fn close_store(&self) {
+        self.engine.clone().close();
+    }
+
     /// Stops the server, and with it the store.
     pub fn stop(mut self) {
         self.server.take().unwrap().stop().unwrap();
