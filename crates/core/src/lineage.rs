@@ -6,7 +6,7 @@ use crate::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Most ancestors that are walked for one entry.
+/// Most records that are walked for one entry, the entry itself included.
 pub const ANCESTORS_MAX: usize = 65_536;
 
 /// Why a lineage is broken.
@@ -26,7 +26,7 @@ pub enum Broken {
     ExposureEdited,
     /// The record claims a stronger class than a parent has.
     ClassTooStrong,
-    /// More than [`ANCESTORS_MAX`] ancestors.
+    /// The walk would take more than [`ANCESTORS_MAX`] records.
     TooLong,
 }
 

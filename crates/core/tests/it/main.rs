@@ -7,10 +7,14 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     reason = "a test stops where what it expects is not there"
 )]
 
+mod graphs;
 mod pack_every_case;
 mod pack_random;
+mod records;
 mod support;
 mod tables;
+mod untrusted_input;

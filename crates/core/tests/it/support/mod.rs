@@ -3,6 +3,7 @@
 
 pub mod exhaust;
 pub mod facts;
+pub mod graph;
 pub mod naive_pack;
 
 /// Whether the long enumerations are to run; prints that they are not when they are not.
