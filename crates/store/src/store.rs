@@ -650,3 +650,6 @@ fn check_leaf(body: &[u8], content: Option<Content<'_>>) -> Result<LeafKind, Wri
     }
     Ok(kind)
 }
+
+#[cfg(test)]
+mod tests;
