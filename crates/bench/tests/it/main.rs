@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tidy tests: rules over the workspace that no other tool holds. Each rule is a function from
+//! text to faults, with an example that it lets pass and one that it does not.
+
+mod edges;
+mod forgotten;
+mod invariants;
+mod licences;
+mod lints;
+mod markdown;
+mod rust_text;
+mod sizes;
+mod tree;
+mod words;
