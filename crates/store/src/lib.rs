@@ -12,6 +12,7 @@ mod audit;
 pub mod bm25;
 mod damage;
 mod fault;
+mod group;
 mod load;
 mod lock;
 mod open;
@@ -28,6 +29,7 @@ pub use damage::{Content, Damage, DamageKind, ReplayLeaf, ReplayRefusal};
 pub use fault::{
     CommitError, DatabaseFault, OpenError, ProveError, ReadError, SqlError, WriteError,
 };
+pub use group::Savepoint;
 pub use load::DAMAGE_LISTED_MAX;
 pub use lock::{LOCK_FILE, LockHolder};
 pub use open::NewEpoch;
@@ -35,7 +37,7 @@ pub use prove::{InclusionError, InclusionProof};
 pub use schema::{APPLICATION_ID, DATABASE_FILE, FORMAT_VERSION};
 pub use source::{ExportFault, export};
 pub use store::{
-    Appended, CommitReceipt, OpenReport, Savepoint, Store, StoreConfig, StoredContent, StoredLeaf,
+    Appended, CommitReceipt, OpenReport, Store, StoreConfig, StoredContent, StoredLeaf,
 };
 
 /// Longest leaf body in bytes.

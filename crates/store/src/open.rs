@@ -3,10 +3,11 @@
 
 use crate::damage::{ReplayLeaf, ReplayRefusal};
 use crate::fault::{DatabaseFault, OpenError};
+use crate::group::seal;
 use crate::load::{DamageList, Loader, Logs};
 use crate::lock::DirectoryLock;
 use crate::schema::{self, DATABASE_FILE};
-use crate::store::{OpenReport, Store, StoreConfig, seal};
+use crate::store::{OpenReport, Store, StoreConfig};
 use ancile_ledger::{Tree, Witness, WitnessRefusal, WitnessState, witness};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{self, File};

@@ -12,9 +12,18 @@ impl Store {
     /// whose content may be gone while their record still counts.
     ///
     /// # Errors
-    /// [`ReadError::NoLeaf`], or [`ReadError::Tampered`] when the row is gone or edited.
+    /// [`ReadError::NoLeaf`], [`ReadError::Tampered`] when the row is gone or edited,
+    /// [`ReadError::Dead`] after a fault.
     pub fn read_body(&self, tenant: &TenantName, seq: u64) -> Result<Vec<u8>, ReadError> {
-        let no_leaf = || ReadError::NoLeaf { tenant: tenant.clone(), seq };
+        if let Some(first) = self.fault() {
+            return Err(ReadError::Dead {
+                first: first.to_owned(),
+            });
+        }
+        let no_leaf = || ReadError::NoLeaf {
+            tenant: tenant.clone(),
+            seq,
+        };
         let expected = self.leaf(tenant, seq).ok_or_else(no_leaf)?;
         let row = i64::try_from(seq).map_err(|_| no_leaf())?;
         let body: Option<Vec<u8>> = self
@@ -31,7 +40,11 @@ impl Store {
             Some(_) => DamageKind::Edited,
             None => DamageKind::Missing,
         };
-        Err(ReadError::Tampered { tenant: tenant.clone(), seq, what })
+        Err(ReadError::Tampered {
+            tenant: tenant.clone(),
+            seq,
+            what,
+        })
     }
 
     /// A number that changes whenever another connection commits to the database (SQLite's
@@ -55,7 +68,9 @@ impl Store {
         tenant: &TenantName,
         seq: u64,
     ) -> Result<Option<Vec<u8>>, ReadError> {
-        let Ok(seq) = i64::try_from(seq) else { return Ok(None) };
+        let Ok(seq) = i64::try_from(seq) else {
+            return Ok(None);
+        };
         self.conn
             .query_row(
                 "SELECT bytes FROM content WHERE tenant = ?1 AND seq = ?2",

@@ -4,14 +4,16 @@
 
 use crate::damage::{Compared, Content, Damage, DamageKind, compare};
 use crate::fault::{CommitError, DatabaseFault, ReadError, WriteError, chain};
+#[cfg(test)]
+use crate::group::Hook;
+use crate::group::{Done, Mark, OpenGroup, Savepoint, Step, check_leaf, seal, writing};
 use crate::load::{Logs, Tip};
 use crate::lock::DirectoryLock;
 use crate::rows;
-use crate::{BODY_BYTES_MAX, CONTENT_BYTES_MAX};
-use ancile_core::{RecordView, Salt, TenantName, content_commitment};
+use ancile_core::{Salt, TenantName};
 use ancile_ledger::{
-    Checkpoint, ControlChain, GroupHead, LeafKind, LogName, NodeHash, SignedCheckpoint, SignerKey,
-    TenantHead, Tree, Witness, WitnessState, heads_root, leaf_hash,
+    GroupHead, LeafKind, LogName, NodeHash, SignedCheckpoint, SignerKey, TenantHead, Tree, Witness,
+    WitnessState, leaf_hash,
 };
 use core::fmt;
 use rusqlite::Connection;
@@ -113,13 +115,6 @@ impl fmt::Debug for StoredContent {
     }
 }
 
-/// A place in the open group to which it can be rolled back.
-#[derive(Debug)]
-#[must_use = "roll it back or release it"]
-pub struct Savepoint {
-    number: u64,
-}
-
 /// A committed and witnessed group. Only [`Store::commit`] makes one; without it nothing may be
 /// answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,56 +137,6 @@ impl CommitReceipt {
         &self.checkpoint
     }
 }
-
-/// The group that is being written.
-#[derive(Debug, Default)]
-pub(crate) struct OpenGroup {
-    /// What was done, so that it can be undone in memory.
-    done: Vec<Done>,
-    /// The open savepoints, the outermost first.
-    savepoints: Vec<Mark>,
-}
-
-#[derive(Debug)]
-enum Done {
-    Appended {
-        tenant: TenantName,
-        control_before: ControlChain,
-    },
-    ContentRemoved,
-}
-
-/// An open savepoint: its number, and how much was done before it.
-#[derive(Debug)]
-struct Mark {
-    number: u64,
-    done: usize,
-}
-
-impl OpenGroup {
-    fn position(&self, savepoint: &Savepoint) -> Option<usize> {
-        self.savepoints
-            .iter()
-            .position(|mark| mark.number == savepoint.number)
-    }
-}
-
-/// Where a test can stop a commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Nothing of the group's heads is written.
-    BeforeSeal,
-    /// All is written, nothing committed.
-    BeforeCommit,
-    /// The database has the group, the witness not.
-    AfterCommit,
-    /// The witness has it, the caller not.
-    AfterWitness,
-}
-
-/// Says whether to stop at a step.
-#[cfg(test)]
-pub(crate) type Hook = Box<dyn FnMut(Step) -> bool>;
 
 impl Store {
     /// Appends a leaf to a tenant's log in the open group, which it begins if there is none. A
@@ -592,63 +537,6 @@ impl fmt::Debug for Store {
             .field("dead", &self.dead)
             .finish_non_exhaustive()
     }
-}
-
-/// Writes the leaf of the heads log that closes a group, and signs the checkpoint over it.
-pub(crate) fn seal(
-    conn: &Connection,
-    signer: &SignerKey,
-    logs: &Logs,
-    heads: &mut Tree,
-    epoch: u64,
-) -> Result<Tip, CommitError> {
-    let tenants = || logs.values().filter_map(|log| log.head.as_ref());
-    let before = heads.size();
-    let group = GroupHead {
-        group: before,
-        epoch,
-        tenants: tenants().count() as u64,
-        heads_root: heads_root(tenants()).map_err(CommitError::Heads)?,
-    };
-    heads.append(group.leaf());
-    let checkpoint = signer
-        .sign(Checkpoint {
-            origin: signer.verifier().name().to_owned(),
-            size: heads.size(),
-            root: heads.root(),
-        })
-        .map_err(CommitError::Sign)?;
-    let row = i64::try_from(before).map_err(|_| CommitError::LogFull)?;
-    rows::put_group(conn, row, &group)
-        .and_then(|()| rows::put_tiles(conn, &LogName::Heads, heads, before))
-        .and_then(|()| rows::put_checkpoint(conn, checkpoint.text()))
-        .map_err(writing("writing a group's head"))?;
-    Ok(Tip { group, checkpoint })
-}
-
-fn writing(step: &'static str) -> impl Fn(rusqlite::Error) -> CommitError {
-    move |e| CommitError::Database(DatabaseFault::of(step, e))
-}
-
-/// Checks a leaf before it is written.
-fn check_leaf(body: &[u8], content: Option<Content<'_>>) -> Result<LeafKind, WriteError> {
-    if body.len() > BODY_BYTES_MAX {
-        return Err(WriteError::BodyTooLong { bytes: body.len() });
-    }
-    let kind = LeafKind::of(body).ok_or(WriteError::BodyKind)?;
-    let Some(Content { salt, bytes }) = content else {
-        return Ok(kind);
-    };
-    if bytes.len() > CONTENT_BYTES_MAX {
-        return Err(WriteError::ContentTooLong { bytes: bytes.len() });
-    }
-    if kind == LeafKind::Record {
-        let record = RecordView::of(body).map_err(WriteError::Record)?;
-        if record.commitment() != content_commitment(&salt, bytes) {
-            return Err(WriteError::Commitment);
-        }
-    }
-    Ok(kind)
 }
 
 #[cfg(test)]

@@ -550,3 +550,37 @@ fn a_trigger_does_not_run_in_an_open_store_and_refuses_the_next_open() {
     place.sql("DROP TRIGGER evil; DROP TABLE content");
     assert!(matches!(place.refusal(), OpenError::Schema { name, .. } if name == "head"));
 }
+
+#[test]
+fn a_body_is_read_without_its_content_and_a_change_from_outside_shows() {
+    let place = sample();
+    let (mut store, ..) = place.open().unwrap();
+    let acme = tenant("acme");
+    let version = store.data_version().unwrap();
+    put_control(&mut store, &acme, "own");
+    let _ = store.commit().unwrap();
+    assert_eq!(store.data_version().unwrap(), version);
+    place.sql("UPDATE content SET bytes = x'00' WHERE tenant = 'acme' AND seq = 1");
+    assert_ne!(store.data_version().unwrap(), version);
+    assert_eq!(refused(&store, "acme", 1), Some(DamageKind::Content));
+    assert_eq!(
+        store.read_body(&acme, 1).unwrap(),
+        record(&acme, b"first note")
+    );
+    assert_eq!(store.content_unverified(&acme, 1).unwrap(), Some(vec![0]));
+    assert_eq!(store.content_unverified(&acme, 0).unwrap(), None);
+    place.sql("UPDATE leaf SET body = x'0100' WHERE tenant = 'acme' AND seq = 1");
+    place.sql("DELETE FROM leaf WHERE tenant = 'acme' AND seq = 2");
+    let what = |seq| match store.read_body(&acme, seq) {
+        Err(ReadError::Tampered { what, .. }) => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        (what(1), what(2)),
+        (DamageKind::Edited, DamageKind::Missing)
+    );
+    assert!(matches!(
+        store.read_body(&acme, 99),
+        Err(ReadError::NoLeaf { .. })
+    ));
+}
