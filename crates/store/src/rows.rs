@@ -252,12 +252,15 @@ pub(crate) fn each_outside(
     (tenant, size): (&[u8], u64),
     found: &mut dyn FnMut(i64),
 ) -> rusqlite::Result<()> {
+    // Two ranges of the key; one condition with OR would read all rows of the tenant.
     let mut statement = conn.prepare_cached(match table {
         Beside::Leaf => {
-            "SELECT seq FROM leaf WHERE tenant = ?1 AND (seq < 0 OR seq >= ?2) ORDER BY seq"
+            "SELECT seq FROM leaf WHERE tenant = ?1 AND seq < 0 UNION ALL \
+             SELECT seq FROM leaf WHERE tenant = ?1 AND seq >= ?2"
         }
         Beside::Content => {
-            "SELECT seq FROM content WHERE tenant = ?1 AND (seq < 0 OR seq >= ?2) ORDER BY seq"
+            "SELECT seq FROM content WHERE tenant = ?1 AND seq < 0 UNION ALL \
+             SELECT seq FROM content WHERE tenant = ?1 AND seq >= ?2"
         }
     })?;
     let mut rows = statement.query(params![Text(tenant), cell(size)])?;

@@ -190,4 +190,7 @@ fn read_once<T>(
 /// The body of a leaf, cut off one byte after the limit: what is longer is refused by its length.
 const LEAF: &str = "SELECT substr(body, 1, 65536) FROM leaf WHERE tenant = ?1 AND seq = ?2";
 
-const _: () = assert!(crate::BODY_BYTES_MAX + 1 == 65_536, "LEAF cuts off after the limit");
+const _: () = assert!(
+    crate::BODY_BYTES_MAX + 1 == 65_536,
+    "LEAF cuts off after the limit"
+);

@@ -320,3 +320,18 @@ fn every_commit_is_synced() {
         ["wal", "2", "1", "0", "1"]
     );
 }
+
+#[test]
+fn without_the_log_of_the_database_a_store_is_behind_its_witness() {
+    let root = tempfile::tempdir().unwrap();
+    let mut store = two_groups(root.path());
+    let _ = store.commit().unwrap();
+    let image = tempfile::tempdir().unwrap();
+    freeze(root.path(), image.path());
+    drop(store);
+    fs::remove_file(image.path().join("data/store.db-wal")).unwrap();
+    fs::remove_file(image.path().join("data/store.db-shm")).unwrap();
+    let refusal = open(image.path()).unwrap_err();
+    let text = "store has 1 groups, its witness 3; the store was rolled back";
+    assert!(refusal.to_string().starts_with(text), "{refusal}");
+}

@@ -429,6 +429,20 @@ fn an_edited_heads_log_refuses_the_store() {
         }
     ));
     assert_problems(&place, &["heads log: leaves 3 to 4"]);
+    let place = sample();
+    place.sql(
+        "INSERT INTO head SELECT 4, CAST(substr(body, 1, 9) || x'04' || substr(body, 11) AS BLOB)
+         FROM head WHERE \"group\" = 3",
+    );
+    assert!(matches!(
+        place.refusal(),
+        OpenError::HeadsLog {
+            size: 4,
+            found_size: 5,
+            ..
+        }
+    ));
+    assert_problems(&place, &["heads log: has leaves up to 5, its head says 4"]);
     refuses(
         "DELETE FROM head WHERE \"group\" = 1",
         "heads log: group 1 is missing or malformed; restore a copy",

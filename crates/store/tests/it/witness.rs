@@ -252,3 +252,18 @@ fn create_refuses_a_store_or_a_witness_that_is_there() {
     drop(create(&place).unwrap());
     assert_eq!(place.open().unwrap().1.groups, 1);
 }
+
+#[test]
+fn a_store_made_without_its_witness_asks_for_a_new_epoch() {
+    let place = Place::new();
+    let nowhere = place.root().join("none").join("witness");
+    let created = with_config(&place.dir(), &nowhere, Store::create);
+    assert!(matches!(created, Err(OpenError::Witness(_))));
+    assert_eq!(
+        refusal(&place),
+        WitnessRefusal::Missing { store: 1 },
+        "the store is there"
+    );
+    assert_eq!(new_epoch(&place).unwrap().group, 1);
+    assert_eq!(place.open().unwrap().1.epoch, 1);
+}
