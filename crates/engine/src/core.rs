@@ -10,12 +10,12 @@ use crate::refusal::{Fault, Refusal};
 use crate::state::{Entry, Key, Shelf, State, TaskRow};
 use ancile_core::{
     AuthorityClass, Broken, DerivationRecord, Digest, IntactMemo, Micros, OriginKey, PermitId,
-    PermittedCall, TenantName, content_commitment, record_hash,
+    PermittedCall, SessionId, TenantName, content_commitment, record_hash,
 };
 use ancile_ledger::LeafKind;
 use ancile_screen::{Screener, fingerprint, registrable_domain};
 use ancile_store::{
-    Content as StoredPart, OpenReport as StoreReport, ReplayLeaf, ReplayRefusal, Store,
+    Content as StoredPart, OpenError, OpenReport as StoreReport, ReplayLeaf, ReplayRefusal, Store,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock};
@@ -50,6 +50,8 @@ struct Replay {
     state: State,
     index: Index,
     problems: Vec<String>,
+    /// Exposures without the texts that they commit to: right once the session is closed.
+    bare: Vec<(TenantName, u64, SessionId)>,
 }
 
 impl Core {
@@ -137,7 +139,13 @@ impl Core {
                 Ok(())
             }
             Err(fault) => {
-                let outside = format!("nothing of this request was kept: {fault}");
+                let outside = match fault {
+                    CommitError::Witness { .. } => format!(
+                        "the request was written but not witnessed, and does not count as done: \
+                         {fault}; look whether it is there before sending it again"
+                    ),
+                    _ => format!("nothing of this request was kept: {fault}"),
+                };
                 let refusal = self.lost(&fault);
                 Err(Refusal { outside, ..refusal })
             }
@@ -153,7 +161,8 @@ impl Core {
     }
 }
 
-fn down() -> Refusal {
+/// Nothing can be written at this moment.
+pub(crate) fn down() -> Refusal {
     Refusal::new(
         Fault::Unavailable,
         "store_unavailable",
@@ -166,10 +175,18 @@ fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
         state: State::new(),
         index: Index::default(),
         problems: Vec::new(),
+        bare: Vec::new(),
     };
     let (store, report) = Store::open(home.store_config()?, &mut |leaf| replay.take(&leaf))
-        .map_err(|fault| Refusal::new(Fault::Unavailable, "store_refused", fault.to_string()))?;
+        .map_err(|fault| {
+            let code = match fault {
+                OpenError::Locked { .. } => "store_locked",
+                _ => "store_refused",
+            };
+            Refusal::new(Fault::Unavailable, code, fault.to_string())
+        })?;
     replay.index.settle();
+    replay.find_removed_texts();
     Ok((store, replay, report))
 }
 
@@ -189,6 +206,17 @@ impl Replay {
                     (Event::Exposed { texts, .. }, Some(content)) => {
                         self.texts(tenant, seq, texts.as_ref(), content)
                     }
+                    (
+                        Event::Exposed {
+                            texts: Some(_),
+                            session,
+                            ..
+                        },
+                        None,
+                    ) => {
+                        self.bare.push((tenant.clone(), seq, *session));
+                        BTreeMap::new()
+                    }
                     _ => BTreeMap::new(),
                 };
                 self.state
@@ -201,7 +229,14 @@ impl Replay {
                 body,
                 content,
                 ..
-            } => self.record(tenant, seq, body, content),
+            } => {
+                if content.is_none() {
+                    let what = "its content was removed";
+                    self.problems
+                        .push(format!("tenant `{tenant}`: leaf {seq}: {what}"));
+                }
+                self.record(tenant, seq, body, content)
+            }
             ReplayLeaf::Damaged {
                 tenant,
                 seq,
@@ -209,7 +244,10 @@ impl Replay {
                 ..
             } if body.first() == Some(&LEAF_RECORD) => self.record(tenant, seq, body, None),
             // What the leaf was is not known; whatever was derived from it is broken.
-            ReplayLeaf::Damaged { .. } => Ok(()),
+            ReplayLeaf::Damaged { tenant, .. } => {
+                self.state.lose_record(tenant);
+                Ok(())
+            }
         }
     }
 
@@ -230,6 +268,19 @@ impl Replay {
                 self.problems
                     .push(format!("tenant `{tenant}`: leaf {seq}: {what}"));
                 BTreeMap::new()
+            }
+        }
+    }
+
+    /// Lists the exposures of open sessions whose texts are gone. They ground nothing.
+    fn find_removed_texts(&mut self) {
+        for (name, seq, session) in std::mem::take(&mut self.bare) {
+            let tenant = self.state.tenants.get(&name);
+            let open = tenant.and_then(|t| t.sessions.get(&session));
+            if open.is_some_and(|s| !s.closed) {
+                let what = "the text of an exposure was removed; it grounds nothing";
+                self.problems
+                    .push(format!("tenant `{name}`: leaf {seq}: {what}"));
             }
         }
     }

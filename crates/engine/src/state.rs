@@ -134,6 +134,8 @@ pub(crate) struct Tenant {
     pub approvals: RedBlackTreeMapSync<ApprovalId, ApprovalRow>,
     /// Keyed hashes of values that class 4 sessions wrote out: no source grounds them.
     pub wrote: HashTrieSetSync<Digest>,
+    /// Records whose rows are gone, or are not what was written: their entries are not known.
+    lost_records: u64,
 }
 
 impl Tenant {
@@ -155,6 +157,7 @@ impl Tenant {
             permits: HashTrieMapSync::new_sync(),
             approvals: RedBlackTreeMapSync::new_sync(),
             wrote: HashTrieSetSync::new_sync(),
+            lost_records: 0,
         }
     }
 
@@ -252,6 +255,14 @@ impl State {
             .get_mut(name)
             .ok_or_else(|| format!("no tenant {name}"))?;
         Ok(Arc::make_mut(tenant))
+    }
+
+    /// Notes a leaf that is gone or not what was written. Of control leaves there is none: the
+    /// store does not open then.
+    pub(crate) fn lose_record(&mut self, tenant: &TenantName) {
+        if let Ok(tenant) = self.tenant_mut(tenant) {
+            tenant.lost_records = tenant.lost_records.saturating_add(1);
+        }
     }
 
     /// Takes a record into the state.
@@ -551,7 +562,18 @@ impl Tenant {
         Ok(())
     }
 
+    /// An event about an entry whose record is lost has nothing left to change.
     fn apply_entry(&mut self, event: &Event) -> Result<(), String> {
+        let (Event::Quarantined { entry: id, .. }
+        | Event::Released { entry: id, .. }
+        | Event::Discarded { entry: id, .. }
+        | Event::Fired { task: id, .. }) = event
+        else {
+            return Err("not an entry event".to_owned());
+        };
+        if self.lost_records > 0 && !self.by_id.contains_key(id) {
+            return Ok(());
+        }
         match event {
             Event::Quarantined {
                 entry,

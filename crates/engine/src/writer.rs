@@ -5,7 +5,7 @@
 //! so that a refused job leaves no trace. Nobody is answered before the group is committed and
 //! the witness has its checkpoint. After a failed commit the store is opened anew.
 
-use crate::core::Core;
+use crate::core::{Core, down};
 use crate::refusal::{Fault, Refusal};
 use crate::turn::Turn;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -107,6 +107,13 @@ fn run(core: Core, inbox: &Receiver<Job>) {
                     Err(refusal) => refused(refusal),
                 },
             }
+            if !core.is_open() {
+                // What ran before in this group is gone with the store: the next job opens it
+                // anew, without them.
+                for reply in replies.drain(..) {
+                    reply(Err(down()));
+                }
+            }
         }
         let outcome = core.commit();
         for reply in replies {
@@ -124,6 +131,8 @@ impl Core {
         self.ready()?;
         let savepoint = match self.store()?.savepoint() {
             Ok(savepoint) => savepoint,
+            // Another program held the database too long; nothing is lost but this try.
+            Err(fault) if self.store()?.fault().is_none() => return Err(down().inside(fault)),
             Err(fault) => return Err(self.lost(&fault)),
         };
         let state = self.state.clone();
@@ -145,3 +154,6 @@ impl Core {
         Ok(reply)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A store that is lost in the middle of a group.
+
+use crate::refusal::{Fault, Refusal};
+use crate::{Engine, EngineConfig, api::Gates, event::Event};
+use ancile_core::{NamespaceName, TenantName};
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+fn engine(home: &std::path::Path) -> Engine {
+    let config = EngineConfig {
+        home: home.to_owned(),
+        gates: Gates::Enforce,
+        screening: false,
+    };
+    Engine::open(config).unwrap().0
+}
+
+/// Makes a namespace on the writer thread.
+fn make(engine: &Engine, name: &'static str) -> Result<(), Refusal> {
+    engine.writer.submit(move |turn| {
+        let event = Event::NamespaceMade {
+            name: NamespaceName::new(name).unwrap(),
+            readers: vec![],
+            writers: vec![],
+        };
+        turn.emit(&TenantName::new("default").unwrap(), &event)
+    })
+}
+
+fn there(engine: &Engine, name: &'static str) -> bool {
+    let found = engine.writer.submit(move |turn| {
+        let tenant = turn.tenant(&TenantName::new("default").unwrap())?;
+        let name = NamespaceName::new(name).unwrap();
+        Ok(tenant.namespaces.contains_key(&name))
+    });
+    found.unwrap()
+}
+
+#[test]
+fn promise_7_nobody_is_answered_for_a_group_that_went_with_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    Engine::init(&home).unwrap();
+    let engine = engine(&home);
+    let (go, wait) = sync_channel::<()>(0);
+    let (started, running) = sync_channel::<()>(0);
+    std::thread::scope(|threads| {
+        let gate = engine.clone();
+        threads.spawn(move || {
+            gate.writer.submit(move |_| {
+                started.send(()).unwrap();
+                wait.recv().unwrap();
+                Ok(())
+            })
+        });
+        running.recv().unwrap();
+        // The writer waits in a job; these three become one group after it, in this order.
+        let queue = |job: Box<dyn FnOnce(&Engine) -> Result<(), Refusal> + Send>| {
+            let engine = engine.clone();
+            let handle = threads.spawn(move || job(&engine));
+            std::thread::sleep(Duration::from_millis(100));
+            handle
+        };
+        let before = queue(Box::new(|e| make(e, "before")));
+        let losing = queue(Box::new(|e| {
+            e.writer
+                .submit(|turn| Err(turn.core.lost(&"a fault of the medium")))
+        }));
+        let after = queue(Box::new(|e| make(e, "after")));
+        go.send(()).unwrap();
+        let before = before.join().unwrap().unwrap_err();
+        assert_eq!(
+            (before.fault, before.code),
+            (Fault::Unavailable, "store_unavailable")
+        );
+        let losing = losing.join().unwrap().unwrap_err();
+        assert_eq!(losing.code, "store_unavailable");
+        assert_eq!(losing.inside, "a fault of the medium");
+        after.join().unwrap().unwrap();
+    });
+    assert!(!there(&engine, "before"));
+    assert!(there(&engine, "after"));
+    engine.close();
+}
