@@ -15,7 +15,8 @@ use ancile_core::{
 use ancile_ledger::LeafKind;
 use ancile_screen::{Screener, fingerprint, registrable_domain};
 use ancile_store::{
-    Content as StoredPart, OpenError, OpenReport as StoreReport, ReplayLeaf, ReplayRefusal, Store,
+    CommitError, Content as StoredPart, OpenError, OpenReport as StoreReport, ReplayLeaf,
+    ReplayRefusal, Store,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock};
