@@ -13,7 +13,7 @@ pub enum NameError {
     Empty,
     /// The text was longer than [`NAME_BYTES_MAX`]; the field is its length in bytes.
     TooLong(usize),
-    /// The byte at this offset is not a lower- or upper-case ASCII letter, a digit, `.`, `_` or `-`.
+    /// The byte at this offset is not an ASCII letter of either case, a digit, `.`, `_` or `-`.
     Byte(usize),
 }
 

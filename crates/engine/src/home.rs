@@ -63,8 +63,8 @@ impl Home {
         }
         if self.keys().exists() || self.data.exists() {
             let text = format!(
-                "`{}` holds an unfinished first run, or a store without its keys; restore its keys, \
-                 or remove it and start again",
+                "`{}` holds an unfinished first run, or a store without its keys; \
+                 restore its keys, or remove it and start again",
                 self.root.display()
             );
             return Err(Refusal::new(Fault::Conflict, "first_run_unfinished", text));

@@ -240,7 +240,8 @@ fn a_flipped_byte_of_content_or_salt_breaks_the_entry() {
     );
 }
 
-/// A removed record, and a removed, inserted, swapped or shortened exposure, break what rests on it.
+/// A removed record, and a removed, inserted, swapped or shortened exposure, break what rests on
+/// it.
 #[test]
 fn a_missing_record_or_another_exposure_log_breaks_what_rests_on_it() {
     let mut cases = 0;

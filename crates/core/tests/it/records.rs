@@ -308,7 +308,13 @@ proptest! {
         prop_assert_eq!(text.len(), 36);
         prop_assert_eq!(EntryId::parse(&text), Ok(id));
         prop_assert_eq!(EntryId::parse(&text.to_uppercase()), Ok(id));
-        for wrong in [&text[1..], &text.replace('-', ""), &format!("{text}0"), &format!("{text}-")] {
+        let wrong = [
+            &text[1..],
+            &text.replace('-', ""),
+            &format!("{text}0"),
+            &format!("{text}-"),
+        ];
+        for wrong in wrong {
             prop_assert_eq!(EntryId::parse(wrong), Err(IdError));
         }
         let made = EntryId::at(ms, [bytes[0]; 10]).to_string();

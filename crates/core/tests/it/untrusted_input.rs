@@ -153,8 +153,8 @@ fn promise_3_more_untrusted_never_permits_more() {
     assert!(fired >= 3_456 && called > 5_000_000, "{fired} {called}");
 }
 
-/// In class 4 a side effect is permitted only under a mandate that says class 4 and fixes or grounds
-/// every sensitive argument, in one and the same ground.
+/// In class 4 a side effect is permitted only under a mandate that says class 4 and fixes or
+/// grounds every sensitive argument, in one and the same ground.
 #[test]
 fn class_4_side_effects_need_a_class_4_mandate_and_one_ground() {
     let (mut cases, mut permits) = (0u64, 0u64);
@@ -234,8 +234,9 @@ fn class_3_side_effects_need_a_mandate_that_reaches_class_3() {
     }
 }
 
-/// With the detectors off no side effect is permitted that they would have stopped, a broken lineage
-/// is refused as before, and class 4 reads stay labelled; what a detector says only ever refuses.
+/// With the detectors off no side effect is permitted that they would have stopped, a broken
+/// lineage is refused as before, and class 4 reads stay labelled; what a detector says only ever
+/// refuses.
 #[test]
 fn promise_9_detectors_are_not_load_bearing() {
     let (mut cases, mut tighter) = (0u64, 0u64);

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 const NEGATION_BYTES: usize = 48;
 /// A negation with at most two words between it and the end.
 const NEGATION: &str = r"(?x)
-    (?: \b(?:never|not|cannot|avoid|refuse\x20to|rather\x20than|instead\x20of) | n(?:'|\xe2\x80\x99)t )
+    (?: \b(?:never|not|cannot|avoid|refuse\x20to|rather\x20than|instead\x20of)
+        | n(?:'|\xe2\x80\x99)t )
     (?: [^a-z0-9.!?;\n]+ [a-z0-9'-]+ ){0,2}
     [^a-z0-9.!?;\n]+ $";
 /// What turns a negation round, as in `do not hesitate to`.
