@@ -26,11 +26,14 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct Demo {
     /// A directory with `locomo/locomo10.json`: use its first conversation
-    #[arg(long, env = "ANCILE_DATA", value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Also run with gates that only log: the same calls are made as with the gates off
     #[arg(long)]
     log_only: bool,
+    /// Also run with the gates on and every detector off: the gates hold without
+    #[arg(long)]
+    no_screening: bool,
     /// Have the user write the same payloads: they run, since origin decides and content never
     #[arg(long)]
     by_user: bool,
@@ -45,6 +48,9 @@ pub fn run(args: &Demo, json: bool) -> Result<Exit, Failure> {
     ];
     if args.log_only {
         settings.push(Setting::attacked(Gates::LogOnly));
+    }
+    if args.no_screening {
+        settings.push(Setting::unscreened());
     }
     if args.by_user {
         settings.push(Setting::by_user());

@@ -37,7 +37,7 @@ struct Cli {
     #[arg(long, global = true)]
     json: bool,
     /// Speak with this local key; without it each command takes the key of the role it needs
-    #[arg(long = "as", global = true, value_enum, value_name = "ROLE")]
+    #[arg(id = "as", long = "as", global = true, value_enum, value_name = "ROLE")]
     role: Option<place::KeyRole>,
     /// Speak with the key in this file
     #[arg(long, global = true, env = "ANCILE_KEY_FILE", value_name = "FILE")]

@@ -149,6 +149,7 @@ pub fn one_line_json(value: &Value) -> String {
 pub fn cell(name: &str, value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
+        Value::String(text) if text.is_empty() => "-".to_owned(),
         Value::String(text) => line(text),
         Value::Number(number) => match number.as_i64() {
             Some(micros) if MOMENTS.contains(&name) => when::show(micros),

@@ -55,7 +55,7 @@ pub fn verify(home: &Path, key: Option<&Path>) -> Result<Answer, Failure> {
     } else {
         "the store does NOT verify"
     };
-    _ = writeln!(text, "{said}; {} problems", summary.problems_total);
+    _ = writeln!(text, "{said}; problems: {}", summary.problems_total);
     let value = json!({
         "ok": summary.ok, "checked": summary.checked, "problems": summary.problems,
         "problems_total": summary.problems_total,

@@ -121,7 +121,7 @@ pub fn quarantine(place: &Place, args: &Quarantine) -> Result<Answer, Failure> {
             server.post(&path(id, "release"), &body).map(Answer::plain)
         }
         Quarantine::Discard { id, digest } => {
-            let server = place.connect(KeyRole::Operator)?;
+            let server = place.connect(KeyRole::User)?;
             server.post(&path(id, "discard"), &json!({ "digest": digest }))?;
             let text = format!("discarded {}", print::line(id));
             Ok(Answer::with(json!({ "discarded": id }), text))

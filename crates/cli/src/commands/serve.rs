@@ -10,7 +10,8 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 /// `ancile serve`
@@ -36,6 +37,7 @@ enum Mode {
 /// Runs `ancile serve` until SIGINT or SIGTERM.
 pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     log_to_stderr();
+    let signals = Signals::catch()?;
     let first = !Engine::is_initialised(&place.home);
     if first {
         Engine::init(&place.home)?;
@@ -72,7 +74,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     } else {
         print::out(welcome.text().trim_end());
     }
-    let stopped = until_signal();
+    signals.wait();
     let ended = server.stop().map_err(|fault| {
         Failure::new(
             Exit::Unavailable,
@@ -81,7 +83,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
         )
     });
     engine.close();
-    stopped.and(ended).map(|()| Exit::Done)
+    ended.map(|()| Exit::Done)
 }
 
 fn log_to_stderr() {
@@ -93,27 +95,50 @@ fn log_to_stderr() {
         .try_init();
 }
 
-/// Waits for SIGINT or SIGTERM.
-fn until_signal() -> Result<(), Failure> {
-    let failed = |fault: std::io::Error| {
-        Failure::new(
-            Exit::Unavailable,
-            "signals",
-            format!("cannot wait for signals: {fault}"),
-        )
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(failed)?;
-    runtime.block_on(async {
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        tokio::select! {
-            _ = interrupt.recv() => Ok(()),
-            _ = terminate.recv() => Ok(()),
-        }
-    })
+/// SIGINT and SIGTERM, caught from the moment this is made.
+struct Signals {
+    runtime: Runtime,
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn catch() -> Result<Self, Failure> {
+        let failed = |fault: std::io::Error| {
+            Failure::new(
+                Exit::Unavailable,
+                "signals",
+                format!("cannot wait for signals: {fault}"),
+            )
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let (interrupt, terminate) = {
+            let _within = runtime.enter();
+            let caught = |kind| signal(kind).map_err(failed);
+            (
+                caught(SignalKind::interrupt())?,
+                caught(SignalKind::terminate())?,
+            )
+        };
+        Ok(Self {
+            runtime,
+            interrupt,
+            terminate,
+        })
+    }
+
+    /// Waits for either.
+    fn wait(mut self) {
+        self.runtime.block_on(async {
+            tokio::select! {
+                _ = self.interrupt.recv() => {}
+                _ = self.terminate.recv() => {}
+            }
+        });
+    }
 }
 
 /// What a server says when it is up.

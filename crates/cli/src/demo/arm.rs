@@ -23,8 +23,12 @@ use std::time::Duration;
 /// What is varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
+    /// Its name in reports.
+    pub name: &'static str,
     /// How decisions bind.
     pub gates: Gates,
+    /// Whether content is screened.
+    screening: bool,
     /// The payloads are the user's own words, brought in by herself.
     pub by_user: bool,
 }
@@ -32,27 +36,34 @@ pub struct Setting {
 impl Setting {
     /// The payloads come in as attackers bring them in.
     pub const fn attacked(gates: Gates) -> Self {
+        let (name, screening) = match gates {
+            Gates::Off => ("gates_off", false),
+            Gates::Enforce => ("gates_on", true),
+            Gates::LogOnly => ("log_only", true),
+        };
         Self {
+            name,
             gates,
+            screening,
             by_user: false,
+        }
+    }
+
+    /// The gates are on and every detector is off.
+    pub const fn unscreened() -> Self {
+        Self {
+            name: "no_screening",
+            screening: false,
+            ..Self::attacked(Gates::Enforce)
         }
     }
 
     /// The user writes the same payloads; the gates are on.
     pub const fn by_user() -> Self {
         Self {
-            gates: Gates::Enforce,
+            name: "by_user",
             by_user: true,
-        }
-    }
-
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match (self.gates, self.by_user) {
-            (_, true) => "by_user",
-            (Gates::Off, _) => "gates_off",
-            (Gates::Enforce, _) => "gates_on",
-            (Gates::LogOnly, _) => "log_only",
+            ..Self::attacked(Gates::Enforce)
         }
     }
 
@@ -213,11 +224,10 @@ fn audited(home: &Path, edited: Option<&Value>) -> Result<AuditSeen, Failure> {
 }
 
 fn open(setting: Setting, home: &Path) -> Result<(Connection, Host), Failure> {
-    let screening = setting.gates != Gates::Off;
     let config = EngineConfig {
         home: home.to_owned(),
         gates: setting.gates,
-        screening,
+        screening: setting.screening,
     };
     let connection = Connection::own(config, None)?;
     let host = Host::new(&connection, home)?;

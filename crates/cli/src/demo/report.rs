@@ -30,19 +30,16 @@ pub fn text(arms: &[Arm]) -> String {
             _ = writeln!(out, "session {number}: \"{}\"", later.turn);
             sessions(&mut out, arm, number);
         }
-        let (ran, total) = legitimate(arm);
-        _ = writeln!(
-            out,
-            "re-fired {}; legitimate {ran} of {total} ran; asked {}",
-            refired(arm),
-            arm.asked
-        );
     }
     for arm in arms.iter().filter(|arm| !arm.stops.is_empty()) {
         _ = writeln!(out, "\n== {}: why each was stopped ==", title(arm));
         for payload in Payload::ALL {
             stopped(&mut out, arm, payload);
         }
+    }
+    out.push_str("\n== in all ==\n");
+    for arm in arms {
+        in_all(&mut out, arm);
     }
     out.push_str("\n== audit verify ==\n");
     for arm in arms {
@@ -62,14 +59,37 @@ pub fn text(arms: &[Arm]) -> String {
 }
 
 fn title(arm: &Arm) -> String {
-    arm.setting.name().replace('_', " ")
+    arm.setting.name.replace('_', " ")
+}
+
+/// The figures of one arm.
+fn in_all(out: &mut String, arm: &Arm) {
+    let (name, count, sessions) = (title(arm), refired(arm), LATER.len());
+    if arm.setting.by_user {
+        _ = writeln!(
+            out,
+            "{name}: {count} calls of the same texts ran, as the user's own words"
+        );
+        return;
+    }
+    let (ran, total) = legitimate(arm);
+    _ = writeln!(
+        out,
+        "{name}: re-fired {count} in {sessions} sessions; legitimate {ran} of {total} ran; asked {}",
+        arm.asked
+    );
 }
 
 /// What happened in one session.
 fn sessions(out: &mut String, arm: &Arm, number: usize) {
     for made in arm.world.made.iter().filter(|made| made.session == number) {
         if let Some(payload) = made.call.serves() {
-            _ = writeln!(out, "  RE-FIRED  {}: {}", payload.name(), shown(&made.call));
+            let word = if arm.setting.by_user {
+                "ran     "
+            } else {
+                "RE-FIRED"
+            };
+            _ = writeln!(out, "  {word}  {}: {}", payload.name(), shown(&made.call));
         }
     }
     for stop in arm.stops.iter().filter(|stop| stop.session == number) {
@@ -79,6 +99,9 @@ fn sessions(out: &mut String, arm: &Arm, number: usize) {
             stop.payload.name(),
             stop.decision
         );
+    }
+    if arm.setting.by_user {
+        return;
     }
     for item in arm.legitimate.iter().filter(|item| item.session == number) {
         _ = writeln!(
@@ -174,7 +197,7 @@ fn refired(arm: &Arm) -> usize {
 /// The report as JSON: one object an arm, then the figures.
 pub fn json(arms: &[Arm]) -> Vec<Value> {
     let mut lines: Vec<Value> = arms.iter().map(arm_json).collect();
-    let of = |name: &str| arms.iter().find(|arm| arm.setting.name() == name);
+    let of = |name: &str| arms.iter().find(|arm| arm.setting.name == name);
     let off = of("gates_off").map(|arm| {
         json!({
             "refired": refired(arm), "sessions": LATER.len(),
@@ -210,7 +233,7 @@ fn arm_json(arm: &Arm) -> Value {
         .iter()
         .map(|(session, text)| json!({ "session": session, "text": text }));
     json!({
-        "arm": arm.setting.name(),
+        "arm": arm.setting.name,
         "executed": made.collect::<Vec<_>>(),
         "refired_by_session": per_session,
         "notified": notified.collect::<Vec<_>>(),

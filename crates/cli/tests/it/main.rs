@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The binary as people run it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails by panicking"
+)]
+
+mod commands;
+mod demo;
+mod running;
+mod support;
+
+#[test]
+fn every_file_here_is_compiled() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let mut names: Vec<String> = std::fs::read_dir(here)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "commands.rs",
+            "demo.rs",
+            "main.rs",
+            "running.rs",
+            "support.rs"
+        ]
+    );
+}
