@@ -12,7 +12,12 @@
 )]
 
 mod act;
+mod concurrency;
+mod faults;
+mod kill;
+mod promises;
 mod recall;
 mod tamper;
+mod tamper_rows;
 mod world;
 mod write;
