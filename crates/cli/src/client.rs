@@ -134,7 +134,7 @@ fn problem(status: StatusCode, text: &str) -> Failure {
 }
 
 /// The code of an answer that was refused since the store was edited behind its back.
-const TAMPERED: &str = "tampered";
+const TAMPERED: &str = "lineage_broken";
 
 /// A text as one segment of a path: all but letters, digits and `-._` is percent-encoded
 /// (RFC 3986, section 2.3).

@@ -36,7 +36,8 @@ struct Cli {
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
-    /// Speak with this local key; without it each command takes the key of the role it needs
+    /// Speak with this local key; it goes before --key-file. Without either, each command takes the
+    /// key of the role it needs
     #[arg(id = "as", long = "as", global = true, value_enum, value_name = "ROLE")]
     role: Option<place::KeyRole>,
     /// Speak with the key in this file

@@ -40,6 +40,6 @@ fn a_status_becomes_the_documented_exit() {
         );
         assert_eq!(problem(status, "<html>").exit, exit);
     }
-    let edited = problem(StatusCode::INTERNAL_SERVER_ERROR, r#"{"code":"tampered"}"#);
+    let edited = problem(StatusCode::CONFLICT, r#"{"code":"lineage_broken"}"#);
     assert_eq!(edited.exit, Exit::Damaged);
 }

@@ -142,7 +142,7 @@ pub fn run(place: &Place, args: &Mandate, json: bool) -> Result<Answer, Failure>
             let body = terms.body()?;
             let draft = server.post("/v1/mandates/draft", &body)?;
             // With --json standard output holds the answer alone.
-            let shown = cedar(&draft);
+            let shown = shown(&draft, &body);
             if json {
                 print::err(shown.trim_end());
             } else {
@@ -163,8 +163,9 @@ pub fn run(place: &Place, args: &Mandate, json: bool) -> Result<Answer, Failure>
             ))
         }
         Mandate::Draft { terms } => {
-            let draft = server.post("/v1/mandates/draft", &terms.body()?)?;
-            let text = cedar(&draft);
+            let body = terms.body()?;
+            let draft = server.post("/v1/mandates/draft", &body)?;
+            let text = shown(&draft, &body);
             Ok(Answer::with(draft, text))
         }
         Mandate::List { page } => {
@@ -190,12 +191,21 @@ pub fn run(place: &Place, args: &Mandate, json: bool) -> Result<Answer, Failure>
     }
 }
 
-fn cedar(draft: &Value) -> String {
-    let text = draft
+/// All that a mandate says: the Cedar text, then the conditions that stand beside it.
+fn shown(draft: &Value, terms: &Value) -> String {
+    let cedar = draft
         .get("cedar")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    print::lines(text, 0)
+    let mut out = print::lines(cedar, 0);
+    for name in ["fixed", "weakest", "uses_max", "not_before", "not_after"] {
+        if let Some(value) = terms.get(name) {
+            let mut one = Map::new();
+            one.insert(name.to_owned(), value.clone());
+            out.push_str(&print::block(&Value::Object(one), 0));
+        }
+    }
+    out
 }
 
 /// Asks a person at a terminal; whoever is not at one has seen the text on standard output.

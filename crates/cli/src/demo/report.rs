@@ -41,6 +41,9 @@ pub fn text(arms: &[Arm]) -> String {
     for arm in arms {
         in_all(&mut out, arm);
     }
+    if !arms.iter().any(|arm| arm.setting.by_user) {
+        out.push_str("in the user's own words the same texts do run: ancile demo --by-user\n");
+    }
     out.push_str("\n== audit verify ==\n");
     for arm in arms {
         let said = match (arm.audit.ok, arm.setting.by_user) {
