@@ -4,7 +4,7 @@
 use crate::api::Health;
 use crate::event::Event;
 use crate::home::{Home, read_public};
-use crate::refusal::{Fault, Refusal};
+use crate::refusal::{Fault, Refusal, with_causes};
 use crate::state::Key;
 use crate::turn::Turn;
 use ancile_core::{Digest, EntryId};
@@ -132,8 +132,8 @@ pub fn audit(home: &Path, key: Option<&Path>) -> Result<AuditSummary, Refusal> {
     if let Some(state) = logs.witness() {
         checked.push(format!("witness: {}", witness_text(state)));
     }
-    let mut problems: Vec<String> = logs.problems().iter().map(ToString::to_string).collect();
-    problems.extend(report.problems().iter().map(ToString::to_string));
+    let mut problems: Vec<String> = logs.problems().iter().map(|p| with_causes(p)).collect();
+    problems.extend(report.problems().iter().map(|p| with_causes(p)));
     let bare = report.records_without_content();
     if bare > 0 {
         problems.push(format!(

@@ -6,7 +6,7 @@ use crate::content::Content;
 use crate::event::Event;
 use crate::home::Home;
 use crate::index::{Index, Partition};
-use crate::refusal::{Fault, Refusal};
+use crate::refusal::{Fault, Refusal, with_causes};
 use crate::state::{Entry, Key, Shelf, State, TaskRow};
 use ancile_core::{
     AuthorityClass, Broken, DerivationRecord, Digest, IntactMemo, Micros, OriginKey, PermitId,
@@ -184,7 +184,7 @@ fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
                 OpenError::Locked { .. } => "store_locked",
                 _ => "store_refused",
             };
-            Refusal::new(Fault::Unavailable, code, fault.to_string())
+            Refusal::new(Fault::Unavailable, code, fault.to_string()).inside(with_causes(&fault))
         })?;
     replay.index.settle();
     replay.find_removed_texts();

@@ -37,6 +37,9 @@ fn there(engine: &Engine, name: &'static str) -> bool {
     found.unwrap()
 }
 
+/// Something to ask of an engine from another thread.
+type Queued = Box<dyn FnOnce(&Engine) -> Result<(), Refusal> + Send>;
+
 #[test]
 fn promise_7_nobody_is_answered_for_a_group_that_went_with_the_store() {
     let dir = tempfile::tempdir().unwrap();
@@ -56,7 +59,7 @@ fn promise_7_nobody_is_answered_for_a_group_that_went_with_the_store() {
         });
         running.recv().unwrap();
         // The writer waits in a job; these three become one group after it, in this order.
-        let queue = |job: Box<dyn FnOnce(&Engine) -> Result<(), Refusal> + Send>| {
+        let queue = |job: Queued| {
             let engine = engine.clone();
             let handle = threads.spawn(move || job(&engine));
             std::thread::sleep(Duration::from_millis(100));

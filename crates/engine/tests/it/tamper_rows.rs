@@ -152,7 +152,9 @@ fn promise_6_an_edited_label_is_refused_open_and_closed() {
     let home = w.home();
     let conn = connect(&home);
     let read = "SELECT body FROM leaf WHERE tenant = 'default' AND seq = ?1";
-    let whole: Vec<u8> = conn.query_row(read, [row(lost.seq)], |row| row.get(0)).unwrap();
+    let whole: Vec<u8> = conn
+        .query_row(read, [row(lost.seq)], |row| row.get(0))
+        .unwrap();
     let write = "UPDATE leaf SET body = ?2 WHERE tenant = 'default' AND seq = ?1";
     let class = AuthorityClass::Untrusted.number();
     let labels = whole.iter().enumerate().filter(|(_, byte)| **byte == class);
