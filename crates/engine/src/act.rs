@@ -11,10 +11,11 @@ use crate::session::Session;
 use crate::state::{ApprovalRow, Tenant};
 use crate::step::In;
 use crate::turn::{Turn, not_found};
+use crate::value_json;
 use ancile_core::{
-    ApprovalId, AuthorityClass, CallCell, CallFacts, CanonicalValue, Coverage, Decision, Digest,
-    Grant, Ground, MandateId, PermitBinding, PermitId, ProposedCall, SensitiveArg, SessionMode,
-    call, grounded, permit, permit_approved,
+    ApprovalId, AuthorityClass, CallCell, CallFacts, Coverage, Decision, Digest, Grant, Ground,
+    MandateId, PermitBinding, PermitId, ProposedCall, SensitiveArg, SessionMode, call, grounded,
+    permit, permit_approved,
 };
 use ancile_policy::{CallContext, CheckedCall, MissReason, SchemaDenial};
 use std::collections::BTreeSet;
@@ -75,7 +76,22 @@ pub(crate) fn propose(
     let mut reasons = reasons(scene, &weighed, &facts, &cell);
     let binding = binding(tenant, &session, &op.call);
     let (cell, approval) = approved(scene, &op, cell, &mut reasons)?;
-    let echo = echo(&weighed, &grounds, class);
+    let mut cell = cell;
+    let mut echo = echo(&weighed, &grounds, class);
+    let readings = readings(turn, &op.call);
+    if readings.len() > ARG_HASHES_MAX {
+        // What cannot be kept in mind cannot be recognised when it comes back.
+        echo = (AuthorityClass::Untrusted, false);
+        if class == AuthorityClass::Untrusted && weighed.side_effect {
+            cell = CallCell {
+                decision: Decision::Deny,
+                mandate: None,
+            };
+            let text = format!("the arguments name over {ARG_HASHES_MAX} values; send fewer");
+            reasons.push(reason("call.too_many_values", &text));
+        }
+    }
+    let readings: BTreeSet<Digest> = readings.into_iter().take(ARG_HASHES_MAX).collect();
     let draft = Draft {
         class,
         cell,
@@ -86,8 +102,25 @@ pub(crate) fn propose(
         echo,
         permit: None,
         would_be: None,
+        readings: readings.into_iter().collect(),
     };
     conclude(turn, at, &op.call, draft)
+}
+
+/// Keyed hashes of everything that the arguments of a call can be read as.
+fn readings(turn: &Turn<'_>, call: &ProposedCall) -> BTreeSet<Digest> {
+    let mut texts = Vec::new();
+    call.args
+        .values()
+        .for_each(|value| value_json::leaves(value, &mut texts));
+    let mut all = BTreeSet::new();
+    for text in texts {
+        all.extend(turn.readings(&text));
+        if all.len() > ARG_HASHES_MAX {
+            break;
+        }
+    }
+    all
 }
 
 /// Everything about a call before it is logged.
@@ -101,6 +134,8 @@ struct Draft {
     echo: (AuthorityClass, bool),
     permit: Option<PermitId>,
     would_be: Option<Decision>,
+    /// Keyed hashes of all that the arguments can be read as.
+    readings: Vec<Digest>,
 }
 
 fn weigh(scene: Scene<'_>, class: AuthorityClass, call: &ProposedCall) -> Weighed {
@@ -220,7 +255,8 @@ fn approved(
         .sessions
         .get(&row.parked.session)
         .ok_or_else(|| not_found("approval"))?;
-    if asked.spec.agent != session.spec.agent || asked.spec.user != session.spec.user {
+    let same = asked.host == session.host && asked.spec.namespace == session.spec.namespace;
+    if !same || asked.spec.agent != session.spec.agent || asked.spec.user != session.spec.user {
         return Err(not_found("approval"));
     }
     stands(turn, tenant, row)?;
@@ -300,6 +336,8 @@ fn conclude(
     turn.emit(&at.key.tenant, &Event::Decided(event))?;
     let permit_expires = permitted.as_ref().map(ancile_core::PermittedCall::expires);
     if let (Some(id), Some(permitted)) = (draft.permit, permitted) {
+        let now = turn.now;
+        turn.core.permits.retain(|_, live| live.expires() > now);
         turn.core.permits.insert(id, permitted);
     }
     let parked = match draft.cell.decision {
@@ -320,16 +358,8 @@ fn conclude(
 }
 
 fn decided(turn: &Turn<'_>, at: &In<'_>, proposed: &ProposedCall, draft: &Draft) -> Decided {
-    let values = draft
-        .weighed
-        .all
-        .iter()
-        .flat_map(|arg| arg.elements.iter().flatten());
-    let args: Vec<Digest> = values
-        .map(|value: &CanonicalValue| turn.value_hash(value))
-        .take(ARG_HASHES_MAX)
-        .collect();
     let writes_out = draft.class == AuthorityClass::Untrusted && draft.weighed.side_effect;
+    let args = draft.readings.clone();
     Decided {
         session: at.id,
         call: draft.binding.call,
@@ -553,7 +583,7 @@ fn ungrounded(turn: &Turn<'_>, session: &Session, facts: &CallFacts<'_>) -> Vec<
 /// Most determining entries listed with one decision.
 const ENTRIES_MAX: usize = 32;
 /// Most argument hashes kept with one decision.
-const ARG_HASHES_MAX: usize = 256;
+const ARG_HASHES_MAX: usize = 384;
 
 /// The mode that a fired task's session has.
 pub(crate) const FIRED: SessionMode = SessionMode::Headless;

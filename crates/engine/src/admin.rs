@@ -449,6 +449,15 @@ pub(crate) fn revoke_source(
         .sources
         .get(name)
         .ok_or_else(|| not_found("source"))?;
+    let operator = key.spec.role == Role::Operator;
+    if !operator
+        && row
+            .fields
+            .values()
+            .any(|state| *state == SourceState::Authority)
+    {
+        return Err(forbidden("revoke a source that the operator approved"));
+    }
     let approved: Vec<SourceField> = row
         .fields
         .keys()

@@ -95,6 +95,18 @@ impl Core {
         damage.chain(self.problems.iter().cloned()).collect()
     }
 
+    /// Keeps in mind that an entry was found broken while the store was open.
+    pub(crate) fn note_damage(&mut self, tenant: &TenantName, seq: u64, broken: Broken) {
+        let line = format!(
+            "tenant `{tenant}`: leaf {seq}: lineage is broken ({})",
+            broken.name()
+        );
+        if self.problems.len() < PROBLEMS_MAX && !self.problems.contains(&line) {
+            tracing::error!(%tenant, seq, reason = broken.name(), "entry is broken");
+            self.problems.push(line);
+        }
+    }
+
     /// Whether the store can be used.
     pub(crate) fn is_open(&self) -> bool {
         self.store.is_some()
@@ -304,6 +316,8 @@ impl Replay {
     }
 }
 
+/// Most broken entries kept in mind.
+const PROBLEMS_MAX: usize = 100;
 /// First byte of a record leaf.
 const LEAF_RECORD: u8 = 1;
 

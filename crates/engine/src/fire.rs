@@ -14,7 +14,7 @@ use crate::step::{self, In, values_of};
 use crate::turn::{Exposure, Turn, forbidden, internal, not_found};
 use ancile_core::{
     AuthorityClass, Broken, Decision, Digest, EntryEffect, EntryId, EntryKind, Fire, FireCell,
-    Lineage, PrincipalName, ProposedCall, Role, RootSet, SessionId, fire as fire_table,
+    Lineage, PrincipalName, ProposedCall, Role, RootSet, SessionId, TrustRoot, fire as fire_table,
 };
 use std::sync::Arc;
 
@@ -48,7 +48,11 @@ pub(crate) fn fire(
     id: &EntryId,
     spec: &FireSpec,
 ) -> Result<FireAnswer, Refusal> {
-    if !matches!(key.spec.role, Role::Host | Role::Scheduler) {
+    let trusted = match key.spec.role {
+        Role::Host => key.spec.relays_user,
+        role => role == Role::Scheduler,
+    };
+    if !trusted {
         return Err(forbidden("fire tasks"));
     }
     let due = due(turn, key, id, spec)?;
@@ -119,6 +123,10 @@ fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<
         return Err(not_found("task"));
     }
     let conflict = |code, text: &str| Err(Refusal::new(Fault::Conflict, code, text));
+    if of_another(&entry, &spec.user) {
+        let text = "the task rests on another user's words; fire it for that user";
+        return Err(Refusal::new(Fault::Forbidden, "task_of_another_user", text));
+    }
     if entry.shelf.is_some() || entry.discarded {
         return conflict(
             "task_withheld",
@@ -161,6 +169,17 @@ fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<
         entry,
         content,
         facts,
+    })
+}
+
+/// Whether a task rests on the words of another user than the one it would run for.
+fn of_another(entry: &Entry, user: &PrincipalName) -> bool {
+    let RootSet::Trusted(roots) = &entry.record.roots else {
+        return false;
+    };
+    roots.as_slice().iter().any(|root| match root {
+        TrustRoot::User(of) | TrustRoot::Endorsed { user: of, .. } => of != user,
+        TrustRoot::Source(_) => false,
     })
 }
 

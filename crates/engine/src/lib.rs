@@ -33,7 +33,6 @@ pub use audit::{AuditSummary, audit, new_witness_epoch};
 pub use fire::FireSpec;
 pub use refusal::{Fault, Refusal};
 pub use turn::Caller;
-pub use value_json::{ValueFault, value_from_json, value_to_json};
 
 use crate::core::{Core, KeyTable};
 use crate::home::Home;

@@ -9,7 +9,7 @@ use crate::event::roots_text;
 use crate::refusal::{Fault, Refusal};
 use crate::state::{Entry, Key, Tenant};
 use crate::turn::{Turn, internal, parents_of};
-use ancile_core::{AuthorityClass, Digest, EntryId, NamespaceName, PrincipalName, Role};
+use ancile_core::{Digest, EntryId, NamespaceName, PrincipalName, Role};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -57,8 +57,8 @@ fn viewer(key: &Key, entry: &Entry) -> PrincipalName {
     }
 }
 
-/// An entry as a key sees it. Agents never see the text of class 4, quarantined or broken ones
-/// here: recall shows what may be shown.
+/// An entry as a key sees it. Its text is shown to people only: what an agent may read, it reads
+/// through recall, where it is bounded, labelled and counted as shown.
 pub(crate) fn entry_view(
     turn: &mut Turn<'_>,
     key: &Key,
@@ -76,11 +76,7 @@ pub(crate) fn entry_view(
         _ => EntryState::Current,
     };
     let person = matches!(key.spec.role, Role::User | Role::Operator);
-    let shown = match state {
-        EntryState::Broken(_) | EntryState::Discarded => false,
-        EntryState::Quarantined(_) => person,
-        _ => person || class != AuthorityClass::Untrusted,
-    };
+    let shown = person && !matches!(state, EntryState::Broken(_) | EntryState::Discarded);
     let content = match read {
         Ok(read) if shown => {
             Some(Content::decode(entry.record.kind, &read.bytes).map_err(|e| internal(&e))?)
@@ -216,18 +212,24 @@ pub(crate) fn lineage(
         class: tenant.class_today(&entry, &viewer(key, &entry)),
         roots: roots_text(&entry.record.roots),
         weakest,
-        nodes: ancestry(tenant, &entry),
+        nodes: ancestry(turn, key, tenant, &entry),
     })
 }
 
-fn ancestry(tenant: &Tenant, entry: &Arc<Entry>) -> Vec<LineageNode> {
+/// Ancestors in namespaces that the key does not reach are left out.
+fn ancestry(turn: &Turn<'_>, key: &Key, tenant: &Tenant, entry: &Arc<Entry>) -> Vec<LineageNode> {
     let mut nodes = Vec::new();
     let mut seen: HashSet<Digest> = HashSet::from([entry.hash]);
     let mut level = vec![Arc::clone(entry)];
     while !level.is_empty() && nodes.len() < NODES_MAX {
         let mut next = Vec::new();
         for entry in level {
-            let parents = parents_of(tenant, &entry);
+            let mut parents = parents_of(tenant, &entry);
+            parents.retain(|hash| {
+                tenant
+                    .entry_by_hash(hash)
+                    .is_some_and(|e| turn.reach(key, &e.record.namespace, false).is_ok())
+            });
             let fresh = parents.iter().filter(|p| seen.insert(**p));
             next.extend(fresh.filter_map(|p| tenant.entry_by_hash(p).cloned()));
             if nodes.len() < NODES_MAX {

@@ -94,7 +94,7 @@ fn show(
     found: &[Found],
 ) -> Result<(), Refusal> {
     let may_ground = match turn.tenant(&key.tenant)?.sessions.get(&session) {
-        Some(session) => session.may_ground(false, false),
+        Some(session) => session.may_ground(false, None),
         None => false,
     };
     let items = found.iter().map(|f| {
@@ -196,18 +196,28 @@ fn candidates(
         })
     };
     let (mut trusted, mut untrusted) = (Vec::new(), Vec::new());
-    for side in [Partition::Trusted, Partition::Untrusted] {
+    let trusted_today = |seq: u64| {
+        tenant
+            .entries
+            .get(&seq)
+            .is_some_and(|e| tenant.class_today(e, &look.viewer) != AuthorityClass::Untrusted)
+    };
+    // What was trusted at write and is not today, such as another user's words, is sought apart:
+    // it must not take the place of a trusted candidate.
+    let searches = [
+        (Partition::Trusted, true),
+        (Partition::Trusted, false),
+        (Partition::Untrusted, false),
+    ];
+    for (side, wanted) in searches {
         let place = (key.tenant.clone(), look.namespace.clone(), side);
+        let keep = |seq: u64| trusted_today(seq) == wanted && keep(seq);
         for hit in turn.core.index.search(&place, query, CANDIDATES_MAX, &keep) {
             let Some(entry) = tenant.entries.get(&hit.doc) else {
                 continue;
             };
             let class = tenant.class_today(entry, &look.viewer);
-            let list = if class == AuthorityClass::Untrusted {
-                &mut untrusted
-            } else {
-                &mut trusted
-            };
+            let list = if wanted { &mut trusted } else { &mut untrusted };
             list.push((Arc::clone(entry), class, hit.score));
         }
     }
@@ -221,8 +231,11 @@ fn withhold(turn: &mut Turn<'_>, key: &Key, untrusted: &mut Vec<Ranked>) -> Resu
     }
     let like = |(entry, _, _): &Ranked| entry.record.screening.instruction_like == Some(true);
     let out: Vec<Ranked> = untrusted.extract_if(.., |r| like(r)).collect();
+    // Only what is class 4 to everybody goes to the shelf; the rest is withheld from this viewer.
     for (entry, _, _) in &out {
-        shelve(turn, key, entry, "instruction-like at recall")?;
+        if entry.record.class == AuthorityClass::Untrusted {
+            shelve(turn, key, entry, "instruction-like at recall")?;
+        }
     }
     Ok(u32::try_from(out.len()).unwrap_or(u32::MAX))
 }
@@ -320,19 +333,20 @@ fn by_rank(trusted: &[Candidate], untrusted: &[Candidate], bound: &OccupancyBoun
 /// Candidates as packing sees them: origins and near-duplicate groups as numbers.
 fn describe(ranked: &[Ranked]) -> Vec<Candidate> {
     let mut origins: BTreeMap<&OriginKey, u32> = BTreeMap::new();
-    let mut groups: Vec<(u32, &Entry)> = Vec::new();
+    let mut groups: Vec<(u32, AuthorityClass, &Entry)> = Vec::new();
     let mut next: u32 = 0;
     let mut out = Vec::with_capacity(ranked.len());
-    for (entry, _, rank) in ranked {
+    for (entry, class, rank) in ranked {
         let count = u32::try_from(origins.len()).unwrap_or(u32::MAX);
         let origin = *origins.entry(&entry.origin).or_insert(count);
+        // A weaker near-copy must not stand for the user's own words.
         let alike = groups
             .iter()
-            .find(|(_, e)| e.fingerprint.near(&entry.fingerprint));
-        let group = alike.map_or(next, |(group, _)| *group);
+            .find(|(_, c, e)| c == class && e.fingerprint.near(&entry.fingerprint));
+        let group = alike.map_or(next, |(group, _, _)| *group);
         if group == next {
             next = next.saturating_add(1);
-            groups.push((group, entry));
+            groups.push((group, *class, entry));
         }
         out.push(Candidate {
             rank: *rank,
@@ -391,7 +405,11 @@ fn answer(
             kind: record.kind,
             class: f.class,
             channel: record.origin.channel,
-            locator: record.origin.locator.to_string(),
+            locator: if fence {
+                f.entry.origin.part.to_string()
+            } else {
+                record.origin.locator.to_string()
+            },
             created: record.created,
             text: if fence {
                 fenced(&f.text)?
@@ -432,7 +450,7 @@ pub(crate) fn fenced(text: &str) -> Result<String, Refusal> {
 }
 
 /// Controls, format characters, and what else a reader does not see.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(
             u32::from(c),

@@ -10,7 +10,7 @@ use crate::read::{entry_view, page};
 use crate::refusal::{Fault, Refusal};
 use crate::state::{ApprovalRow, Entry, Key, Tenant};
 use crate::turn::{Turn, forbidden, not_found, tampered, within};
-use ancile_core::{ApprovalId, Digest, EntryId, NamespaceName, Role};
+use ancile_core::{ApprovalId, AuthorityClass, Digest, EntryId, NamespaceName, Role};
 use std::sync::Arc;
 
 fn row<'t>(turn: &'t Turn<'_>, key: &Key, id: &ApprovalId) -> Result<&'t ApprovalRow, Refusal> {
@@ -148,7 +148,7 @@ pub(crate) fn quarantine(
         .filter(|seq| below.is_none_or(|b| **seq < b));
     let entries = shelf.filter_map(|seq| tenant.entries.get(seq));
     let here: Vec<Arc<Entry>> = entries
-        .filter(|e| e.record.namespace == *namespace)
+        .filter(|e| e.record.namespace == *namespace && reviews(key, e))
         .take(crate::read::page_len(limit).saturating_add(1))
         .cloned()
         .collect();
@@ -174,6 +174,14 @@ fn reviewer(key: &Key) -> Result<(), Refusal> {
     }
 }
 
+/// A user reviews what is class 4, and what they wrote themselves; an operator all.
+fn reviews(key: &Key, entry: &Entry) -> bool {
+    let record = &entry.record;
+    key.spec.role == Role::Operator
+        || record.class == AuthorityClass::Untrusted
+        || record.author == key.spec.principal
+}
+
 /// The entry on the shelf that has exactly this digest.
 fn shelved(
     turn: &Turn<'_>,
@@ -183,6 +191,9 @@ fn shelved(
 ) -> Result<Arc<Entry>, Refusal> {
     reviewer(key)?;
     let entry = turn.entry(key, id)?;
+    if !reviews(key, &entry) {
+        return Err(not_found("entry"));
+    }
     if entry.shelf.is_none() {
         let text = "the entry is not on the quarantine shelf";
         return Err(Refusal::new(Fault::Conflict, "not_quarantined", text));

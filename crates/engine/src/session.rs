@@ -117,9 +117,13 @@ impl Session {
         }
     }
 
-    /// Whether a later exposure of this kind may add to the grounding set.
-    pub(crate) fn may_ground(&self, user_turn: bool, grounded_read: bool) -> bool {
-        user_turn || grounded_read || !self.saw_untrusted
+    /// Whether an exposure may add to the grounding set: a user turn always; a result if its own
+    /// arguments were grounded; anything else only while no class 4 was shown and no other result
+    /// is outstanding, since that may have been class 4.
+    pub(crate) fn may_ground(&self, user_turn: bool, result: Option<(&PermitId, bool)>) -> bool {
+        let (own, grounded_read) = result.map_or((None, false), |(id, g)| (Some(id), g));
+        let pending = self.outstanding.iter().any(|id| Some(id) != own);
+        user_turn || grounded_read || (!self.saw_untrusted && !pending)
     }
 
     /// The records shown up to a length, if the log has this root there.

@@ -7,9 +7,9 @@ use crate::api::{ApprovalState, KeySpec, SessionSpec, TaskSpec};
 use crate::event::{Decided, Event, Parked, Shown};
 use crate::session::Session;
 use ancile_core::{
-    ApprovalId, AuthorityClass, Broken, DerivationRecord, Digest, EntryId, EntryKind, MandateId,
-    Micros, NamespaceName, OriginKey, PermitId, PolicyView, PrincipalName, SessionId, SessionMode,
-    SourceField, SourceName, SourceState, TenantName, ToolName,
+    ApprovalId, AuthorityClass, Broken, Decision, DerivationRecord, Digest, EntryId, EntryKind,
+    MandateId, Micros, NamespaceName, OriginKey, PermitId, PolicyView, PrincipalName, SessionId,
+    SessionMode, SourceField, SourceName, SourceState, TenantName, ToolName,
 };
 use ancile_policy::{Mandate, MandateDraft, MandateSet, Manifest};
 use ancile_screen::Fingerprint;
@@ -49,11 +49,14 @@ pub(crate) struct MandateRow {
 }
 
 /// A registered source.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct SourceRow {
     pub tools: Vec<ToolName>,
     pub fields: BTreeMap<SourceField, SourceState>,
 }
+
+/// How the reason begins for an entry whose lineage is broken.
+pub(crate) const SHELF_LINEAGE: &str = "lineage:";
 
 /// Why an entry is on the shelf.
 #[derive(Debug, Clone)]
@@ -191,11 +194,18 @@ impl Tenant {
             .iter()
             .filter_map(|seq| self.entries.get(seq))
             .any(|by| {
-                let stands = by.shelf.is_none() && !by.discarded && by.damaged.is_none();
-                let strong = self.class_today(by, viewer).covers(class);
+                // A broken superseder still stands: who can edit it must not bring back what it
+                // replaced.
+                let broken = by.damaged.is_some()
+                    || by
+                        .shelf
+                        .as_ref()
+                        .is_some_and(|s| s.reason.starts_with(SHELF_LINEAGE));
+                let stands = broken || (by.shelf.is_none() && !by.discarded);
+                let by_class = by.record.class.meet(by.record.roots.class(self, viewer));
                 let alike =
                     class.covers(AuthorityClass::ApprovedSource) || by.origin == entry.origin;
-                stands && strong && alike
+                stands && by_class.covers(class) && alike
             })
     }
 
@@ -417,7 +427,13 @@ impl Tenant {
     }
 
     fn apply_policy(&mut self, event: &Event) -> Result<(), String> {
-        self.epoch = self.epoch.saturating_add(1);
+        // One more mandate weakens nothing, so that permits and asks stand.
+        if !matches!(
+            event,
+            Event::MandateGranted { .. } | Event::SourceRegistered { .. }
+        ) {
+            self.epoch = self.epoch.saturating_add(1);
+        }
         match event {
             Event::ManifestSet { json, .. } => {
                 self.manifest = Arc::new(Manifest::parse(json).map_err(|e| e.to_string())?);
@@ -445,18 +461,9 @@ impl Tenant {
                 Arc::make_mut(&mut self.mandates).remove(*id);
             }
             Event::SourceRegistered { name, tools } => {
-                let fields = self
-                    .sources
-                    .get(name)
-                    .map(|r| r.fields.clone())
-                    .unwrap_or_default();
-                self.sources.insert_mut(
-                    name.clone(),
-                    SourceRow {
-                        tools: tools.clone(),
-                        fields,
-                    },
-                );
+                let mut row = self.sources.get(name).cloned().unwrap_or_default();
+                row.tools.extend(tools.iter().cloned());
+                self.sources.insert_mut(name.clone(), row);
             }
             Event::SourceGraded { field, state, .. } => {
                 let row = self
@@ -600,9 +607,12 @@ impl Tenant {
                 })?;
                 self.shelf.remove_mut(&seq);
             }
-            Event::Fired { task, at, .. } => {
+            Event::Fired {
+                task, at, decision, ..
+            } => {
+                let ran = *decision != Decision::Deny;
                 self.edit_entry(task, |e| {
-                    if let Some(task) = &mut e.task {
+                    if let Some(task) = e.task.as_mut().filter(|_| ran) {
                         task.fired = task.fired.saturating_add(1);
                         task.next_due = next_due(&task.spec, *at);
                     }

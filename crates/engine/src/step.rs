@@ -15,8 +15,8 @@ use crate::turn::{Exposure, Turn, VALUES_PER_SHOWN, forbidden, not_found, within
 use crate::{act, recall, write};
 use ancile_core::{
     ArgKind, AuthorityClass, Channel, Digest, EntryId, FieldName, LOCATOR_BYTES_MAX, PermitId,
-    PolicyView as _, Role, RootSet, SessionId, SourceField, SourceName, SourceState, ToolName,
-    TrustRoot, class_of,
+    PolicyView as _, Role, RootSet, SessionId, SessionMode, SourceField, SourceName, SourceState,
+    ToolName, TrustRoot, class_of,
 };
 use std::sync::Arc;
 
@@ -24,15 +24,19 @@ use std::sync::Arc;
 pub(crate) fn open(
     turn: &mut Turn<'_>,
     key: &Key,
-    spec: SessionSpec,
+    mut spec: SessionSpec,
     task: Option<EntryId>,
 ) -> Result<SessionOpened, Refusal> {
     match key.spec.role {
         Role::Host => {}
+        Role::Scheduler if task.is_some() => {}
         Role::Agent if spec.observed => {
             return Err(forbidden("open an observed session"));
         }
-        Role::Agent if key.spec.agent.as_ref() == Some(&spec.agent) => {}
+        // Nobody stands behind an agent's own session to be asked.
+        Role::Agent if key.spec.agent.as_ref() == Some(&spec.agent) => {
+            spec.mode = SessionMode::Headless;
+        }
         _ => return Err(forbidden("open a session")),
     }
     turn.reach(key, &spec.namespace, false)?;
@@ -45,7 +49,7 @@ pub(crate) fn open(
         agent: spec.agent,
         user: spec.user,
         namespace: spec.namespace,
-        interactive: spec.mode == ancile_core::SessionMode::Interactive,
+        interactive: spec.mode == SessionMode::Interactive,
         observed: spec.observed,
         task,
     };
@@ -230,12 +234,13 @@ fn weight(turn: &Turn<'_>, at: &In<'_>, op: &Expose) -> Result<Weight, Refusal> 
 fn expose(turn: &mut Turn<'_>, at: &In<'_>, op: Expose) -> Result<AuthorityClass, Refusal> {
     within(&op.text, CONTENT_BYTES_MAX, "text")?;
     within(&op.locator, LOCATOR_BYTES_MAX, "locator")?;
+    write::plain(&op.locator)?;
     let session = at.session(turn)?;
     let weight = weight(turn, at, &op)?;
     let class = weight.class;
     let grounds = weight.grounds
         && class.covers(AuthorityClass::ApprovedSource)
-        && session.may_ground(weight.kind == "user_turn", false);
+        && session.may_ground(weight.kind == "user_turn", None);
     let item = Exposure {
         kind: weight.kind,
         channel: weight.channel,
@@ -255,13 +260,16 @@ fn expose(turn: &mut Turn<'_>, at: &In<'_>, op: Expose) -> Result<AuthorityClass
     Ok(class)
 }
 
+/// The tool that a host's own texts stand under.
+pub(crate) const HOST_TOOL: &str = "host";
+
 /// The source field of a host's own texts: a source of its own name, which exists when the
 /// operator marked the host as one that relays its user.
 pub(crate) fn own_field(principal: &str, part: &str) -> Result<SourceField, Refusal> {
     let bad = |e: ancile_core::NameError| Refusal::new(Fault::Malformed, "bad_name", e.to_string());
     Ok(SourceField {
         source: SourceName::new(principal).map_err(bad)?,
-        tool: ToolName::new("host").map_err(bad)?,
+        tool: ToolName::new(HOST_TOOL).map_err(bad)?,
         field: FieldName::new(part).map_err(bad)?,
     })
 }
@@ -312,11 +320,11 @@ fn take_result(
         }
         ToolResult::Text(text) => {
             let field = FieldName::new("text").map_err(|e| crate::turn::internal(&e))?;
-            vec![result_item(turn, at, &row, &field, text)?]
+            vec![result_item(turn, at, (&permit, &row), &field, text)?]
         }
         ToolResult::Fields(fields) => fields
             .into_iter()
-            .map(|(field, text)| result_item(turn, at, &row, &field, text))
+            .map(|(field, text)| result_item(turn, at, (&permit, &row), &field, text))
             .collect::<Result<Vec<_>, _>>()?,
     };
     let class = items
@@ -340,13 +348,14 @@ fn take_result(
 fn result_item(
     turn: &Turn<'_>,
     at: &In<'_>,
-    row: &PermitRow,
+    permit: (&PermitId, &PermitRow),
     field: &FieldName,
     text: String,
 ) -> Result<Exposure, Refusal> {
     within(&text, CONTENT_BYTES_MAX, "result")?;
     let session = at.session(turn)?;
     let tenant = turn.tenant(&at.key.tenant)?;
+    let (id, row) = permit;
     let decided = &row.decided;
     let declared = tenant
         .manifest
@@ -367,20 +376,27 @@ fn result_item(
         .map_or(SourceState::None, |p| tenant.source(p));
     let typed = declared.filter(|kind| *kind != ArgKind::Free);
     let state = match state {
-        SourceState::Evidence if typed.is_none() => SourceState::Registered,
+        SourceState::Evidence | SourceState::Authority if typed.is_none() => {
+            SourceState::Registered
+        }
         other => other,
     };
     let value = typed.and_then(|kind| ancile_screen::canonical(kind, &text));
-    let hash = value.as_ref().map(|value| turn.value_hash(value));
-    let tainted = hash.as_ref().is_some_and(|h| tenant.wrote.contains(h));
+    let state = if value.is_some() {
+        state
+    } else {
+        SourceState::Registered.min(state)
+    };
+    let readings = turn.readings(&text);
+    let tainted = readings.iter().any(|hash| tenant.wrote.contains(hash));
     let class = class_of(Channel::Tool, Role::Host, state).meet(decided.echo);
     let class = if tainted {
         AuthorityClass::Untrusted
     } else {
         class
     };
-    let echoed = hash.is_some_and(|h| decided.args.contains(&h));
-    let may = session.may_ground(false, decided.grounded) && !echoed;
+    let echoed = decided.args.iter().any(|hash| readings.contains(hash));
+    let may = session.may_ground(false, Some((id, decided.grounded))) && !echoed;
     let grounds = match (class, typed) {
         (AuthorityClass::ApprovedSource, _) if may => "text".to_owned(),
         (AuthorityClass::AgentDerived, Some(kind)) if may && state == SourceState::Evidence => {

@@ -8,11 +8,12 @@ use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
 use crate::state::{Entry, Key, Tenant, texts_of};
 use ancile_core::{
-    Broken, CanonicalValue, DerivationRecord, Digest, EntryId, IntactMemo, Micros, NamespaceName,
-    RecordLeafHash, RecordSource, Role, Salt, SessionId, TenantName, content_commitment,
+    ArgKind, Broken, CanonicalValue, DerivationRecord, Digest, EntryId, IntactMemo, Micros,
+    NamespaceName, RecordLeafHash, RecordSource, Role, Salt, SessionId, TenantName,
+    content_commitment,
 };
 use ancile_store::{DamageKind, ReadError};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use subtle::ConstantTimeEq as _;
@@ -205,7 +206,7 @@ impl<'a> Turn<'a> {
 
     /// Logs an event and lets the state follow.
     pub(crate) fn emit(&mut self, tenant: &TenantName, event: &Event) -> Result<(), Refusal> {
-        let body = event.encode().map_err(|e| internal(&e))?;
+        let body = readable(event)?;
         let seq = self.append(tenant, &body, None)?;
         let none = std::collections::BTreeMap::new();
         self.core
@@ -252,7 +253,7 @@ impl<'a> Turn<'a> {
             texts: texts_commitment,
             result_of,
         };
-        let body = event.encode().map_err(|e| internal(&e))?;
+        let body = readable(&event)?;
         let seq = self.append(tenant, &body, kept)?;
         self.core
             .state
@@ -328,6 +329,9 @@ impl<'a> Turn<'a> {
         let mut memo = memo.unwrap_or_else(|| IntactMemo::new(tenant.clone()));
         let outcome = self.verify_with(tenant, entry, &mut memo);
         self.core.memos.insert(tenant.clone(), memo);
+        if let Ok(Err(broken)) = &outcome {
+            self.core.note_damage(tenant, entry.seq, *broken);
+        }
         outcome
     }
 
@@ -415,9 +419,36 @@ impl<'a> Turn<'a> {
         self.core.screener.as_ref().map_or(0, |s| s.version())
     }
 
+    /// Keyed hashes of everything a text can be read as: the whole under each kind, and every typed
+    /// value in it.
+    pub(crate) fn readings(&self, text: &str) -> BTreeSet<Digest> {
+        let whole = ArgKind::ALL
+            .iter()
+            .filter_map(|kind| ancile_screen::canonical(*kind, text));
+        let parts = ancile_screen::values(text)
+            .into_iter()
+            .map(|found| found.value);
+        whole
+            .chain(parts)
+            .map(|value| self.value_hash(&value))
+            .collect()
+    }
+
     /// Keyed hash of a typed value.
     pub(crate) fn value_hash(&self, value: &CanonicalValue) -> Digest {
         value_hash(&self.core.value_key, value)
+    }
+}
+
+/// The leaf body of an event, once it is sure that it reads back as the same event: what could not
+/// be replayed must not be logged.
+fn readable(event: &Event) -> Result<Vec<u8>, Refusal> {
+    let body = event.encode().map_err(|e| internal(&e))?;
+    let again = Event::decode(&body).map_err(|e| internal(&e))?;
+    if again.encode().is_ok_and(|b| b == body) {
+        Ok(body)
+    } else {
+        Err(internal(&"an event does not read back as itself"))
     }
 }
 

@@ -1,77 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! JSON and the core's argument values.
+//! Argument values and calls inside events and contents.
 
-use ancile_core::{ProposedCall, ToolName, VALUE_DEPTH_MAX, VALUE_NODES_MAX, Value};
+use ancile_core::{ProposedCall, ToolName, VALUE_DEPTH_MAX, Value};
 use std::collections::BTreeMap;
-
-/// Why a JSON value is not an argument value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ValueFault {
-    /// Nested too deeply.
-    #[error("arguments are nested deeper than {VALUE_DEPTH_MAX} levels; flatten them")]
-    Deep,
-    /// Too many parts.
-    #[error("arguments have more than {VALUE_NODES_MAX} parts; send fewer")]
-    Large,
-}
-
-/// Turns JSON into a [`Value`]; numbers keep their decimal text.
-///
-/// # Errors
-/// [`ValueFault`] when it is deeper than [`VALUE_DEPTH_MAX`] or has more than [`VALUE_NODES_MAX`]
-/// parts.
-pub fn value_from_json(json: &serde_json::Value) -> Result<Value, ValueFault> {
-    let mut nodes = 0;
-    convert(json, 0, &mut nodes)
-}
-
-fn convert(json: &serde_json::Value, depth: usize, nodes: &mut usize) -> Result<Value, ValueFault> {
-    *nodes = nodes.saturating_add(1);
-    if depth > VALUE_DEPTH_MAX {
-        return Err(ValueFault::Deep);
-    }
-    if *nodes > VALUE_NODES_MAX {
-        return Err(ValueFault::Large);
-    }
-    let next = depth.saturating_add(1);
-    Ok(match json {
-        serde_json::Value::Null => Value::Null,
-        serde_json::Value::Bool(b) => Value::Bool(*b),
-        serde_json::Value::Number(n) => Value::Number(n.to_string().into()),
-        serde_json::Value::String(s) => Value::Text(s.as_str().into()),
-        serde_json::Value::Array(items) => Value::List(
-            items
-                .iter()
-                .map(|item| convert(item, next, nodes))
-                .collect::<Result<_, _>>()?,
-        ),
-        serde_json::Value::Object(map) => Value::Map(
-            map.iter()
-                .map(|(k, v)| Ok((k.as_str().into(), convert(v, next, nodes)?)))
-                .collect::<Result<_, _>>()?,
-        ),
-    })
-}
-
-/// Turns a [`Value`] into JSON.
-#[must_use]
-pub fn value_to_json(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Null => serde_json::Value::Null,
-        Value::Bool(b) => serde_json::Value::Bool(*b),
-        Value::Number(n) => n.parse::<serde_json::Number>().map_or_else(
-            |_| serde_json::Value::String(n.to_string()),
-            serde_json::Value::Number,
-        ),
-        Value::Text(s) => serde_json::Value::String(s.to_string()),
-        Value::List(items) => items.iter().map(value_to_json).collect(),
-        Value::Map(map) => serde_json::Value::Object(
-            map.iter()
-                .map(|(k, v)| (k.to_string(), value_to_json(v)))
-                .collect(),
-        ),
-    }
-}
 
 /// All texts and numbers inside a value, in order.
 pub(crate) fn leaves(value: &Value, out: &mut Vec<String>) {
@@ -83,14 +14,75 @@ pub(crate) fn leaves(value: &Value, out: &mut Vec<String>) {
     }
 }
 
-/// A call as `{"tool": ..., "args": {...}}`.
+/// A value in the form that logs and contents keep: every node says what it is, numbers are text,
+/// and names that a caller chose are never keys of a JSON object, so that no JSON reader gives
+/// them a meaning of its own.
+fn tagged(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(b) => serde_json::Value::Bool(*b),
+        Value::Number(n) => serde_json::json!({ "number": n }),
+        Value::Text(s) => serde_json::json!({ "text": s }),
+        Value::List(items) => {
+            serde_json::json!({ "list": items.iter().map(tagged).collect::<Vec<_>>() })
+        }
+        Value::Map(map) => serde_json::json!({ "map": pairs(map) }),
+    }
+}
+
+fn pairs(map: &BTreeMap<Box<str>, Value>) -> Vec<(String, serde_json::Value)> {
+    map.iter()
+        .map(|(name, value)| (name.to_string(), tagged(value)))
+        .collect()
+}
+
+/// Reads [`tagged`].
+fn untagged(json: &serde_json::Value, depth: usize) -> Result<Value, String> {
+    if depth > VALUE_DEPTH_MAX {
+        return Err(format!(
+            "a value nested deeper than {VALUE_DEPTH_MAX} levels"
+        ));
+    }
+    let next = depth.saturating_add(1);
+    let object = match json {
+        serde_json::Value::Null => return Ok(Value::Null),
+        serde_json::Value::Bool(b) => return Ok(Value::Bool(*b)),
+        serde_json::Value::Object(object) => object,
+        _ => return Err("a value without a tag".to_owned()),
+    };
+    match object.iter().next() {
+        Some((tag, serde_json::Value::String(s))) if tag == "number" => {
+            Ok(Value::Number(s.as_str().into()))
+        }
+        Some((tag, serde_json::Value::String(s))) if tag == "text" => {
+            Ok(Value::Text(s.as_str().into()))
+        }
+        Some((tag, serde_json::Value::Array(items))) if tag == "list" => items
+            .iter()
+            .map(|item| untagged(item, next))
+            .collect::<Result<_, _>>()
+            .map(Value::List),
+        Some((tag, pairs)) if tag == "map" => read_pairs(pairs, next).map(Value::Map),
+        _ => Err("a value with an unknown tag".to_owned()),
+    }
+}
+
+fn read_pairs(json: &serde_json::Value, depth: usize) -> Result<BTreeMap<Box<str>, Value>, String> {
+    let pairs = json.as_array().ok_or("named values are not a list")?;
+    let mut map = BTreeMap::new();
+    for pair in pairs {
+        let (name, value) = match pair.as_array().map(Vec::as_slice) {
+            Some([serde_json::Value::String(name), value]) => (name, value),
+            _ => return Err("a named value is not a pair".to_owned()),
+        };
+        map.insert(name.as_str().into(), untagged(value, depth)?);
+    }
+    Ok(map)
+}
+
+/// A call as `{"tool": ..., "args": [[name, value], ...]}`.
 pub(crate) fn call_to_json(call: &ProposedCall) -> serde_json::Value {
-    let args: serde_json::Map<String, serde_json::Value> = call
-        .args
-        .iter()
-        .map(|(k, v)| (k.to_string(), value_to_json(v)))
-        .collect();
-    serde_json::json!({ "tool": call.tool.as_str(), "args": args })
+    serde_json::json!({ "tool": call.tool.as_str(), "args": pairs(&call.args) })
 }
 
 /// Reads [`call_to_json`].
@@ -99,20 +91,11 @@ pub(crate) fn call_from_json(json: &serde_json::Value) -> Result<ProposedCall, S
         .get("tool")
         .and_then(|t| t.as_str())
         .ok_or("a call has no tool")?;
-    let args = json
-        .get("args")
-        .and_then(|a| a.as_object())
-        .ok_or("a call has no arguments")?;
-    let mut map = BTreeMap::new();
-    for (name, value) in args {
-        map.insert(
-            name.as_str().into(),
-            value_from_json(value).map_err(|fault| fault.to_string())?,
-        );
-    }
+    let args = json.get("args").ok_or("a call has no arguments")?;
+    let tool = ToolName::new(tool).map_err(|e| e.to_string())?;
     Ok(ProposedCall {
-        tool: ToolName::new(tool).map_err(|e| e.to_string())?,
-        args: map,
+        tool,
+        args: read_pairs(args, 0)?,
     })
 }
 

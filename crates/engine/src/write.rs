@@ -6,13 +6,13 @@ use crate::content::Content;
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
-use crate::state::{Entry, Key};
+use crate::state::{Entry, Key, Tenant};
 use crate::turn::{Turn, forbidden, not_found, within};
 use ancile_core::{
-    AuthorityClass, Channel, ChannelGrant, DerivationRecord, Digest, EntryId, EntryKind,
+    ArgKind, AuthorityClass, Channel, ChannelGrant, DerivationRecord, Digest, EntryId, EntryKind,
     LOCATOR_BYTES_MAX, NamespaceName, Origin, ParentFound, Parents, PolicyView as _, PrincipalName,
-    RULES_MAX, Role, RootSet, Salt, ScreeningNote, SessionId, SourceState, TrustRoot, class_of,
-    content_commitment,
+    RULES_MAX, Role, RootSet, Salt, ScreeningNote, SessionId, SourceField, SourceState, TrustRoot,
+    class_of, content_commitment,
 };
 use ancile_screen::{ScreenInput, Screening, StageSet, Verdict};
 use std::collections::BTreeSet;
@@ -48,6 +48,8 @@ pub(crate) fn write(
     }
     within(&op.text, CONTENT_BYTES_MAX, "text")?;
     within(&op.locator, LOCATOR_BYTES_MAX, "locator")?;
+    plain(&op.locator)?;
+    own_field(key, session.is_some(), &op)?;
     let content = content_of(&op)?;
     let session = match session {
         None => None,
@@ -58,11 +60,16 @@ pub(crate) fn write(
     let standing = standing(turn, key, session.as_deref(), &op)?;
     let replaced = match op.supersedes {
         None => None,
-        Some(id) => Some(replaced(turn, key, &namespace, &id)?),
+        Some(id) => Some(replaced(turn, key, &namespace, op.kind, &id)?),
     };
     let note = screen(turn, &content, standing.channel)?;
     let salt: Salt = random()?;
     let bytes = content.encode();
+    if Content::decode(op.kind, &bytes).as_ref() != Ok(&content) {
+        return Err(crate::turn::internal(
+            &"a content does not read back as itself",
+        ));
+    }
     within(&String::from_utf8_lossy(&bytes), CONTENT_BYTES_MAX, "task")?;
     let record = DerivationRecord {
         tenant: key.tenant.clone(),
@@ -122,6 +129,30 @@ fn finish(
         quarantined,
         rules,
     })
+}
+
+/// Refuses what a reader would not see in a locator.
+pub(crate) fn plain(locator: &str) -> Result<(), Refusal> {
+    if locator.chars().any(crate::recall::is_invisible) {
+        let text = "locator has control or invisible characters; send the plain address";
+        return Err(Refusal::new(Fault::Malformed, "locator_not_plain", text));
+    }
+    Ok(())
+}
+
+/// Only a source's own key says that a text is a field of that source, and only outside a session:
+/// a host reports fields as results of the calls that gave them.
+fn own_field(key: &Key, in_session: bool, op: &Write) -> Result<(), Refusal> {
+    let Some(field) = &op.field else {
+        return Ok(());
+    };
+    let own = key.spec.role == Role::Source
+        && key.spec.principal.as_str() == field.source.as_str()
+        && field.tool.as_str() != crate::step::HOST_TOOL;
+    if own && !in_session {
+        return Ok(());
+    }
+    Err(forbidden("write in the name of this source"))
 }
 
 fn content_of(op: &Write) -> Result<Content, Refusal> {
@@ -187,10 +218,11 @@ fn standing(
         return Err(Refusal::new(Fault::Malformed, "parents_not_derived", text));
     }
     let user = session.map_or(&key.spec.principal, |s| &s.spec.user);
-    let state = op
-        .field
-        .as_ref()
-        .map_or(SourceState::None, |field| tenant.source(field));
+    let state = match &op.field {
+        Some(field) if fits(tenant, field, &op.text) => tenant.source(field),
+        Some(_) => SourceState::Registered,
+        None => SourceState::None,
+    };
     let listed = class_of(channel, role, state);
     let (author, roots) = match channel {
         Channel::User => (user.clone(), RootSet::new([TrustRoot::User(user.clone())])),
@@ -239,6 +271,18 @@ fn standing(
     })
 }
 
+/// Whether the whole text is a value of the kind that the manifest declares for the field;
+/// free text never is.
+fn fits(tenant: &Tenant, field: &SourceField, text: &str) -> bool {
+    let declared = tenant
+        .manifest
+        .tool(&field.tool)
+        .and_then(|t| t.results.get(&field.field));
+    declared.is_some_and(|kind| {
+        *kind != ArgKind::Free && ancile_screen::canonical(*kind, text).is_some()
+    })
+}
+
 fn parents(
     turn: &Turn<'_>,
     key: &Key,
@@ -259,13 +303,14 @@ fn replaced(
     turn: &Turn<'_>,
     key: &Key,
     namespace: &NamespaceName,
+    kind: EntryKind,
     id: &EntryId,
 ) -> Result<Arc<Entry>, Refusal> {
     let old = turn.entry(key, id)?;
-    if old.record.namespace == *namespace {
+    if old.record.namespace == *namespace && old.record.kind == kind {
         Ok(old)
     } else {
-        Err(not_found("entry in this namespace"))
+        Err(not_found("entry of this kind in this namespace"))
     }
 }
 

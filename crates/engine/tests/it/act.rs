@@ -305,11 +305,13 @@ fn a_users_task_fires_and_an_unknown_plugins_does_not() {
         .engine
         .write(&w.user, task(None, "Pay.", Some(pay(GOOD))))
         .unwrap();
-    let fired = w.engine.fire(&w.host, other.id, bob).unwrap();
+    let refused = w.engine.fire(&w.host, other.id, bob).unwrap_err();
+    assert_eq!(refused.code, "task_of_another_user");
+    let fired = w.engine.fire(&w.host, other.id, as_alice()).unwrap();
     assert_eq!(
         fired.decision,
-        Decision::Deny,
-        "another user's task is class 4 to bob"
+        Decision::Permit,
+        "the refusal used nothing up"
     );
 }
 

@@ -12,6 +12,7 @@
 )]
 
 mod act;
+mod attacks;
 mod concurrency;
 mod faults;
 mod kill;
