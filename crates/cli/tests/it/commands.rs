@@ -186,7 +186,7 @@ fn a_refusal_names_fault_and_next_step() {
 fn what_an_attacker_wrote_does_not_reach_the_terminal_as_it_is() {
     let scene = Scene::served();
     let hostile = "menu\u{1b}[2J\u{9b}31m\u{202e}txt";
-    let there = "\u{1b}]0;x";
+    let there = "menu.example";
     let web = [
         "--as",
         "host",

@@ -276,6 +276,7 @@ fn an_expired_key_is_refused_as_an_unknown_one_is() {
 #[test]
 fn a_store_that_is_gone_is_down_and_says_when_to_come_back() {
     let w = World::new();
+    assert_eq!(w.send(None, &Asked::get("/healthz")).status, 200);
     w.close_store();
     let health = w.send(None, &Asked::get("/healthz"));
     assert_eq!(health.status, 503);
