@@ -2,6 +2,16 @@
 //! Tidy tests: rules over the workspace that no other tool holds. Each rule is a function from
 //! text to faults, with an example that it lets pass and one that it does not.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    missing_docs,
+    reason = "a test stops at the first surprise"
+)]
+
 mod edges;
 mod forgotten;
 mod invariants;
