@@ -160,7 +160,8 @@ impl Welcome<'_> {
         format!(
             "curl -sS -H \"Authorization: Bearer $(cat {key})\" \
              -H 'Content-Type: application/json' \
-             -d '{{\"kind\":\"memory\",\"namespace\":\"main\",\"text\":\"The dentist is on Tuesday\"}}' \
+             -d '{{\"kind\":\"memory\",\"namespace\":\"main\",\
+             \"text\":\"The dentist is on Tuesday\"}}' \
              http://{}/v1/entries",
             self.address
         )

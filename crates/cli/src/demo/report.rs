@@ -78,7 +78,8 @@ fn in_all(out: &mut String, arm: &Arm) {
     let (ran, total) = legitimate(arm);
     _ = writeln!(
         out,
-        "{name}: re-fired {count} in {sessions} sessions; legitimate {ran} of {total} ran; asked {}",
+        "{name}: re-fired {count} in {sessions} sessions; \
+         legitimate {ran} of {total} ran; asked {}",
         arm.asked
     );
 }
