@@ -45,6 +45,9 @@ impl fmt::Display for LockHolder {
 }
 
 /// The held lock; it ends with this value or the process.
+///
+/// It is given up by name, not only by closing the file: a child process that another thread is
+/// just starting shares the open file, and with it the lock, until it runs its own program.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
     file: File,
@@ -100,6 +103,13 @@ impl DirectoryLock {
     }
 }
 
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        // Where this fails the lock ends when the file is closed, right after.
+        let _closed_next = self.file.unlock();
+    }
+}
+
 fn read_text(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(LOCK_BYTES_MAX).read_to_end(&mut bytes)?;
@@ -108,3 +118,6 @@ fn read_text(file: &mut File) -> io::Result<String> {
 
 /// Bytes of a lock file that are read.
 const LOCK_BYTES_MAX: u64 = 4096;
+
+#[cfg(test)]
+mod tests;
