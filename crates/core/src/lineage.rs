@@ -4,6 +4,7 @@
 use crate::{
     AuthorityClass, Digest, RecordHash, RecordView, Salt, SessionId, TenantName, content_commitment,
 };
+use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::{HashMap, HashSet};
 
 /// Most records that are walked for one entry, the entry itself included.
@@ -76,13 +77,35 @@ pub trait RecordSource {
     fn exposed(&self, session: SessionId, root: &Digest, len: u64) -> Option<&[Digest]>;
 }
 
+/// A record's digest is spread already, so it is not hashed again for the memo. Nobody chooses
+/// where it falls: the store draws the record's id and salt, and only records found intact go in.
+#[derive(Debug, Clone, Default)]
+struct FirstBytes(u64);
+
+impl Hasher for FirstBytes {
+    fn write(&mut self, bytes: &[u8]) {
+        // Not used by digests, which write one number.
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = n;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Records of one tenant whose bytes and whole ancestry were already found intact, with the class
 /// each carries, so that a further walk stops at them. The holder drops it when the bytes may have
 /// changed.
 #[derive(Debug, Clone)]
 pub struct IntactMemo {
     tenant: TenantName,
-    classes: HashMap<Digest, AuthorityClass>,
+    classes: HashMap<Digest, AuthorityClass, BuildHasherDefault<FirstBytes>>,
 }
 
 impl IntactMemo {
@@ -91,7 +114,7 @@ impl IntactMemo {
     pub fn new(tenant: TenantName) -> Self {
         Self {
             tenant,
-            classes: HashMap::new(),
+            classes: HashMap::default(),
         }
     }
 
@@ -146,14 +169,7 @@ pub fn verify<H: RecordHash>(
         return Err(Broken::ContentEdited);
     }
     let class = view.class;
-    Walk {
-        source,
-        hasher,
-        memo,
-        path: HashSet::new(),
-        steps: 0,
-    }
-    .run(*hash, view)?;
+    Walk::new(source, hasher, memo).run(*hash, view)?;
     Ok(IntactEntry { hash: *hash, class })
 }
 
@@ -169,14 +185,7 @@ pub fn verify_record<H: RecordHash>(
     memo: &mut IntactMemo,
 ) -> Result<(), Broken> {
     let view = checked_view(hash, source, hasher)?;
-    Walk {
-        source,
-        hasher,
-        memo,
-        path: HashSet::new(),
-        steps: 0,
-    }
-    .run(*hash, view)
+    Walk::new(source, hasher, memo).run(*hash, view)
 }
 
 fn checked_view<'a, H: RecordHash>(
@@ -194,20 +203,38 @@ fn checked_view<'a, H: RecordHash>(
 /// One record on the way down, and which of its parents comes next.
 struct Frame<'a> {
     hash: Digest,
-    view: RecordView<'a>,
+    class: AuthorityClass,
+    explicit: &'a [[u8; 32]],
     exposed: &'a [Digest],
     next: usize,
 }
+
+/// Records on the way down that are looked through one by one; a longer way keeps a set besides.
+const LOOKED_THROUGH_MAX: usize = 32;
 
 struct Walk<'a, 'm, H> {
     source: &'a dyn RecordSource,
     hasher: &'a H,
     memo: &'m mut IntactMemo,
-    path: HashSet<Digest>,
+    /// The way down from the entry to the record that is being checked.
+    path: Vec<Frame<'a>>,
+    /// The records of the path after the first [`LOOKED_THROUGH_MAX`].
+    deep: HashSet<Digest>,
     steps: usize,
 }
 
-impl<'a, H: RecordHash> Walk<'a, '_, H> {
+impl<'a, 'm, H: RecordHash> Walk<'a, 'm, H> {
+    fn new(source: &'a dyn RecordSource, hasher: &'a H, memo: &'m mut IntactMemo) -> Self {
+        Self {
+            source,
+            hasher,
+            memo,
+            path: Vec::new(),
+            deep: HashSet::new(),
+            steps: 0,
+        }
+    }
+
     /// Depth first with an own stack: a record is intact once all its parents are.
     fn run(&mut self, hash: Digest, view: RecordView<'a>) -> Result<(), Broken> {
         if view.tenant != self.memo.tenant.as_str().as_bytes() {
@@ -216,51 +243,72 @@ impl<'a, H: RecordHash> Walk<'a, '_, H> {
         if self.memo.contains(&hash) {
             return Ok(());
         }
-        let mut stack = vec![self.enter(hash, view)?];
-        while let Some(frame) = stack.last_mut() {
+        self.enter(hash, &view)?;
+        while let Some(frame) = self.path.last_mut() {
             let Some(parent) = frame.take_parent() else {
-                self.path.remove(&frame.hash);
-                self.memo.classes.insert(frame.hash, frame.view.class);
-                stack.pop();
+                self.leave();
                 continue;
             };
-            if self.path.contains(&parent) {
-                return Err(Broken::Cycle);
-            }
-            let claimed = frame.view.class;
+            let claimed = frame.class;
             if let Some(class) = self.memo.classes.get(&parent) {
                 claim_holds(claimed, *class)?;
                 continue;
+            }
+            if self.is_on_path(&parent) {
+                return Err(Broken::Cycle);
             }
             let view = checked_view(&parent, self.source, self.hasher)?;
             if view.tenant != self.memo.tenant.as_str().as_bytes() {
                 return Err(Broken::ForeignTenant);
             }
             claim_holds(claimed, view.class)?;
-            stack.push(self.enter(parent, view)?);
+            self.enter(parent, &view)?;
         }
         Ok(())
     }
 
-    fn enter(&mut self, hash: Digest, view: RecordView<'a>) -> Result<Frame<'a>, Broken> {
+    fn is_on_path(&self, hash: &Digest) -> bool {
+        let mut near = self.path.iter().take(LOOKED_THROUGH_MAX);
+        near.any(|frame| frame.hash == *hash) || self.deep.contains(hash)
+    }
+
+    fn enter(&mut self, hash: Digest, view: &RecordView<'a>) -> Result<(), Broken> {
         self.steps = self.steps.saturating_add(1);
         if self.steps > ANCESTORS_MAX {
             return Err(Broken::TooLong);
         }
-        self.path.insert(hash);
         let exposed = match view.session {
-            Some(session) if view.exposure_len > 0 => self
-                .source
-                .exposed(session, &Digest(*view.exposure_root), view.exposure_len)
-                .ok_or(Broken::ExposureEdited)?,
+            Some(session) if view.exposure_len > 0 => {
+                let session = SessionId::from_bytes(*session);
+                let root = Digest(*view.exposure_root);
+                let exposed = self.source.exposed(session, &root, view.exposure_len);
+                exposed.ok_or(Broken::ExposureEdited)?
+            }
             _ => &[],
         };
-        Ok(Frame {
+        if self.path.len() >= LOOKED_THROUGH_MAX {
+            self.deep.insert(hash);
+        }
+        self.path.push(Frame {
             hash,
-            view,
+            class: view.class,
+            explicit: view.explicit,
             exposed,
             next: 0,
-        })
+        });
+        Ok(())
+    }
+
+    /// The last record of the path is intact: all its parents are.
+    fn leave(&mut self) {
+        // What is on the path will be known too, unless the walk breaks off.
+        self.memo.classes.reserve(self.path.len());
+        if let Some(frame) = self.path.pop() {
+            if self.path.len() >= LOOKED_THROUGH_MAX {
+                self.deep.remove(&frame.hash);
+            }
+            self.memo.classes.insert(frame.hash, frame.class);
+        }
     }
 }
 
@@ -278,10 +326,12 @@ impl Frame<'_> {
     fn take_parent(&mut self) -> Option<Digest> {
         let at = self.next;
         self.next = at.saturating_add(1);
-        let explicit = self.view.explicit;
-        match explicit.get(at) {
+        match self.explicit.get(at) {
             Some(parent) => Some(Digest(*parent)),
-            None => self.exposed.get(at.saturating_sub(explicit.len())).copied(),
+            None => {
+                let at = at.saturating_sub(self.explicit.len());
+                self.exposed.get(at).copied()
+            }
         }
     }
 }

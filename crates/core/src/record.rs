@@ -5,6 +5,7 @@
 //! encoding, which is also its leaf hash in the tenant's log (RFC 6962 section 2.1): the identity
 //! of a record and its place in the log are one number.
 
+mod leaf;
 mod wire;
 
 use crate::{
@@ -252,7 +253,7 @@ impl DerivationRecord {
 #[derive(Debug, Clone, Copy)]
 pub struct RecordView<'a> {
     pub(crate) tenant: &'a [u8],
-    pub(crate) session: Option<SessionId>,
+    pub(crate) session: Option<&'a [u8; 16]>,
     pub(crate) exposure_root: &'a [u8; 32],
     pub(crate) exposure_len: u64,
     pub(crate) explicit: &'a [[u8; 32]],
@@ -285,7 +286,7 @@ impl<'a> RecordView<'a> {
 /// The hash of an encoded record: SHA-256 over `0x00` and the encoding.
 #[must_use]
 pub fn record_hash(encoded: &[u8]) -> Digest {
-    RecordLeafHash.digest(encoded)
+    leaf::leaf_hash(encoded)
 }
 
 /// The hash under records in production.
@@ -294,11 +295,6 @@ pub struct RecordLeafHash;
 
 impl RecordHash for RecordLeafHash {
     fn digest(&self, bytes: &[u8]) -> Digest {
-        Digest(
-            Sha256::new_with_prefix([0u8])
-                .chain_update(bytes)
-                .finalize()
-                .into(),
-        )
+        leaf::leaf_hash(bytes)
     }
 }

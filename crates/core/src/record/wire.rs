@@ -196,7 +196,7 @@ fn read_view<'a>(r: &mut Reader<'a>) -> Result<RecordView<'a>, DecodeError> {
     }
     let len = r.count(crate::NAME_BYTES_MAX, "tenant")?;
     let tenant = r.bytes(len)?;
-    let session = r.option("session", |r| r.array().map(|b| SessionId::from_bytes(*b)))?;
+    let session = r.option("session", Reader::array)?;
     let exposure_root = r.array()?;
     let exposure_len = r.u64()?;
     let count = r.count(PARENTS_MAX, "parents")?;
@@ -259,7 +259,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<DerivationRecord, DecodeError> {
         kind,
         origin,
         author,
-        session: view.session,
+        session: view.session.map(|b| SessionId::from_bytes(*b)),
         parents: Parents {
             exposure_root: Digest(*view.exposure_root),
             exposure_len: view.exposure_len,

@@ -337,6 +337,31 @@ fn cycles_are_found_and_shared_ancestors_are_not_cycles() {
     assert_eq!(graphs, 2 + 16 + 512 + 65_536);
 }
 
+/// A chain whose first entry names any later one: found however far the way round is.
+#[test]
+fn long_cycles_are_found() {
+    let class = AuthorityClass::AgentDerived;
+    for n in [31, 32, 33, 34, 70] {
+        let hashes: Vec<Digest> = (0..n)
+            .map(|i| {
+                let alone = record(i, class, parents((Digest([0; 32]), 0), vec![]));
+                ToyHash.digest(&alone.encode())
+            })
+            .collect();
+        for back in 0..n {
+            let mut store = Store::default();
+            for i in 1..n {
+                store.add(&ToyHash, (i, class), &[hashes[i - 1]], By::Hash);
+            }
+            store.add(&ToyHash, (0, class), &[hashes[back]], By::Hash);
+            let last = (n - 1, &hashes[n - 1]);
+            assert_eq!(store.verify(&ToyHash, last), Err(Broken::Cycle), "{back}");
+            store.add(&ToyHash, (0, class), &[], By::Hash);
+            assert_eq!(store.verify(&ToyHash, last), Ok(class), "{n} entries");
+        }
+    }
+}
+
 /// A ladder of 40 rungs has 2^40 paths and 80 records.
 #[test]
 fn shared_ancestors_are_walked_once() {

@@ -6,30 +6,10 @@
     reason = "a benchmark stops where its input is not in form"
 )]
 
-use ancile_core::pack::{Candidate, OccupancyBound, pack};
+use ancile_bench::inputs::pack::candidates;
+use ancile_core::pack::{OccupancyBound, pack};
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
-
-/// Candidates with scattered ranks and sequences: about one in five is a near-duplicate, and they
-/// come from `origins` origins.
-fn candidates(n: u32, origins: u32, seed: u64) -> Vec<Candidate> {
-    let mut state = seed;
-    let mut next = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        state >> 33
-    };
-    (0..n)
-        .map(|i| Candidate {
-            rank: next(),
-            tokens: 20 + u32::try_from(next() % 60).unwrap_or(0),
-            origin: u32::try_from(next()).unwrap_or(0) % origins,
-            group: if next() % 5 == 0 { i / 2 } else { n + i },
-            seq: next(),
-        })
-        .collect()
-}
 
 fn bench(c: &mut Criterion) {
     let bound = OccupancyBound::default_for(15, 2_000).expect("15 slots are within the limit");
