@@ -284,6 +284,7 @@ impl<'a, 'm, H: RecordHash> Walk<'a, 'm, H> {
                 let exposed = self.source.exposed(session, &root, view.exposure_len);
                 exposed.ok_or(Broken::ExposureEdited)?
             }
+            None if view.exposure_len > 0 => return Err(Broken::ExposureEdited),
             _ => &[],
         };
         if self.path.len() >= LOOKED_THROUGH_MAX {

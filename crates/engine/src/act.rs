@@ -516,7 +516,7 @@ fn reasons(
         }
         None => {}
     }
-    if facts.class == AuthorityClass::Untrusted && facts.side_effect {
+    if facts.class == AuthorityClass::Untrusted && facts.side_effect && !cell.decision.permits() {
         out.extend(ungrounded(turn, session, facts));
     }
     out
