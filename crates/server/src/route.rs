@@ -236,7 +236,6 @@ impl Shared {
         params: PathParams,
         request: Request,
     ) -> Result<Reply, Problem> {
-        let slot = self.slot()?;
         let (head, body) = request.into_parts();
         let caller = self.engine.authenticate(bearer(&head.headers)?)?;
         let mut parts = Parts {
@@ -247,6 +246,8 @@ impl Shared {
             body: Vec::new(),
         };
         parts.body = body::read(body, &self.limits).await?;
+        // Taken only now, so that bodies that trickle in hold no place.
+        let slot = self.slot()?;
         let engine = self.engine.clone();
         let answer = move || {
             does(&Ask {
