@@ -6,7 +6,7 @@ use core::fmt;
 /// Longest name, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
 
-/// Why a text is not a [`Name`].
+/// Why a text is not a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameError {
     /// The text was empty.
