@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What follows from one event of a tenant's log.
+
+use super::{ApprovalRow, MandateRow, Namespace, PermitRow, Shelf, Tenant};
+use crate::api::{ApprovalState, SessionSpec, TaskSpec};
+use crate::event::{Decided, Event};
+use crate::session::Session;
+use ancile_core::{Decision, Micros, SessionMode};
+use ancile_policy::{Mandate, MandateDraft, Manifest};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Tenant {
+    pub(super) fn apply(
+        &mut self,
+        seq: u64,
+        event: &Event,
+        texts: &BTreeMap<usize, String>,
+    ) -> Result<(), String> {
+        match event {
+            Event::TenantMade { .. } | Event::KeyMade { .. } | Event::KeyRevoked { .. } => {
+                Err("event belongs to the whole store".to_owned())
+            }
+            Event::NamespaceMade {
+                name,
+                readers,
+                writers,
+            } => {
+                let namespace = Namespace {
+                    readers: readers.clone(),
+                    writers: writers.clone(),
+                };
+                self.namespaces.insert_mut(name.clone(), namespace);
+                Ok(())
+            }
+            Event::ManifestSet { .. }
+            | Event::MandateGranted { .. }
+            | Event::MandateRevoked { .. }
+            | Event::SourceRegistered { .. }
+            | Event::SourceGraded { .. } => self.apply_policy(event),
+            Event::SessionOpened { .. }
+            | Event::SessionClosed { .. }
+            | Event::Exposed { .. }
+            | Event::NotShown { .. } => self.apply_session(seq, event, texts),
+            Event::Decided(decided) => self.apply_decided(decided),
+            Event::Redeemed { permit } => {
+                let row = self.permits.get_mut(permit).ok_or("no such permit")?;
+                row.redeemed = true;
+                Ok(())
+            }
+            Event::Parked(parked) => {
+                self.session_mut(&parked.session)?.asks.push(parked.id);
+                let row = ApprovalRow {
+                    parked: Arc::new(parked.clone()),
+                    state: ApprovalState::Waiting,
+                };
+                self.approvals.insert_mut(parked.id, row);
+                Ok(())
+            }
+            Event::ApprovalAnswered { id, approved, .. } => {
+                let row = self.approvals.get_mut(id).ok_or("no such approval")?;
+                row.state = if *approved {
+                    ApprovalState::Approved
+                } else {
+                    ApprovalState::Denied
+                };
+                Ok(())
+            }
+            Event::Quarantined { .. }
+            | Event::Released { .. }
+            | Event::Discarded { .. }
+            | Event::Fired { .. } => self.apply_entry(event),
+        }
+    }
+
+    fn apply_policy(&mut self, event: &Event) -> Result<(), String> {
+        // One more mandate weakens nothing, so that permits and asks stand.
+        if !matches!(
+            event,
+            Event::MandateGranted { .. } | Event::SourceRegistered { .. }
+        ) {
+            self.epoch = self.epoch.saturating_add(1);
+        }
+        match event {
+            Event::ManifestSet { json, .. } => {
+                self.manifest = Arc::new(Manifest::parse(json).map_err(|e| e.to_string())?);
+            }
+            Event::MandateGranted { draft, manifest } => {
+                let draft = MandateDraft::from_json(draft).map_err(|e| e.to_string())?;
+                let row = MandateRow {
+                    draft: Arc::new(draft.clone()),
+                    uses: 0,
+                    revoked: false,
+                };
+                self.mandate_rows.insert_mut(draft.id, row);
+                if *manifest != self.manifest.digest() {
+                    return Err("mandate was made for another manifest".to_owned());
+                }
+                let mandate = Mandate::parse(draft, &self.manifest, &crate::Canon)
+                    .map_err(|e| e.to_string())?;
+                Arc::make_mut(&mut self.mandates)
+                    .insert(mandate)
+                    .map_err(|e| e.to_string())?;
+            }
+            Event::MandateRevoked { id, .. } => {
+                let row = self.mandate_rows.get_mut(id).ok_or("no such mandate")?;
+                row.revoked = true;
+                Arc::make_mut(&mut self.mandates).remove(*id);
+            }
+            Event::SourceRegistered { name, tools } => {
+                let mut row = self.sources.get(name).cloned().unwrap_or_default();
+                row.tools.extend(tools.iter().cloned());
+                self.sources.insert_mut(name.clone(), row);
+            }
+            Event::SourceGraded { field, state, .. } => {
+                let row = self
+                    .sources
+                    .get_mut(&field.source)
+                    .ok_or("no such source")?;
+                row.fields.insert(field.clone(), *state);
+            }
+            _ => return Err("not a policy event".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn apply_session(
+        &mut self,
+        seq: u64,
+        event: &Event,
+        texts: &BTreeMap<usize, String>,
+    ) -> Result<(), String> {
+        match event {
+            Event::SessionOpened {
+                id,
+                token,
+                host,
+                agent,
+                user,
+                namespace,
+                interactive,
+                observed,
+                task,
+            } => {
+                let mode = if *interactive {
+                    SessionMode::Interactive
+                } else {
+                    SessionMode::Headless
+                };
+                let spec = SessionSpec {
+                    agent: agent.clone(),
+                    user: user.clone(),
+                    namespace: namespace.clone(),
+                    mode,
+                    observed: *observed,
+                };
+                let session = Session::new(*id, spec, host.clone(), *token, *task);
+                self.sessions.insert_mut(*id, Arc::new(session));
+            }
+            Event::SessionClosed { id } => self.session_mut(id)?.closed = true,
+            Event::Exposed {
+                session,
+                items,
+                result_of,
+                ..
+            } => {
+                let session = self.session_mut(session)?;
+                if let Some(permit) = result_of {
+                    session.outstanding.remove(permit);
+                }
+                if !texts.is_empty() {
+                    session.text_leaves.push(seq);
+                }
+                for (at, item) in items.iter().enumerate() {
+                    session.expose(item, texts.get(&at).map(String::as_str))?;
+                }
+            }
+            Event::NotShown { session, permit } => {
+                self.session_mut(session)?.outstanding.remove(permit);
+            }
+            _ => return Err("not a session event".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn apply_decided(&mut self, decided: &Decided) -> Result<(), String> {
+        if let Some(permit) = decided.permit {
+            self.session_mut(&decided.session)?
+                .outstanding
+                .insert(permit);
+            let row = PermitRow {
+                session: decided.session,
+                decided: Arc::new(decided.clone()),
+                redeemed: false,
+            };
+            self.permits.insert_mut(permit, row);
+            decided
+                .wrote
+                .iter()
+                .for_each(|value| self.wrote.insert_mut(*value));
+        }
+        if let (Some(mandate), Some(_)) = (decided.mandate, decided.permit) {
+            let row = self
+                .mandate_rows
+                .get_mut(&mandate)
+                .ok_or("no such mandate")?;
+            row.uses = row.uses.saturating_add(1);
+        }
+        if let Some(approval) = decided.approval {
+            let row = self
+                .approvals
+                .get_mut(&approval)
+                .ok_or("no such approval")?;
+            row.state = ApprovalState::Used;
+        }
+        Ok(())
+    }
+
+    /// An event about an entry whose record is lost has nothing left to change.
+    fn apply_entry(&mut self, event: &Event) -> Result<(), String> {
+        let (Event::Quarantined { entry: id, .. }
+        | Event::Released { entry: id, .. }
+        | Event::Discarded { entry: id, .. }
+        | Event::Fired { task: id, .. }) = event
+        else {
+            return Err("not an entry event".to_owned());
+        };
+        if self.lost_records > 0 && !self.by_id.contains_key(id) {
+            return Ok(());
+        }
+        match event {
+            Event::Quarantined {
+                entry,
+                reason,
+                rules,
+                at,
+            } => {
+                let shelf = Shelf {
+                    reason: reason.clone(),
+                    rules: rules.clone(),
+                    at: *at,
+                };
+                let seq = self.edit_entry(entry, |e| e.shelf = Some(Arc::new(shelf)))?;
+                self.shelf.insert_mut(seq, ());
+            }
+            Event::Released { entry, .. } => {
+                let seq = self.edit_entry(entry, |e| e.shelf = None)?;
+                self.shelf.remove_mut(&seq);
+            }
+            Event::Discarded { entry, .. } => {
+                let seq = self.edit_entry(entry, |e| {
+                    e.discarded = true;
+                    e.shelf = None;
+                })?;
+                self.shelf.remove_mut(&seq);
+            }
+            Event::Fired {
+                task, at, decision, ..
+            } => {
+                let ran = *decision != Decision::Deny;
+                self.edit_entry(task, |e| {
+                    if let Some(task) = e.task.as_mut().filter(|_| ran) {
+                        task.fired = task.fired.saturating_add(1);
+                        task.next_due = next_due(&task.spec, *at);
+                    }
+                })?;
+            }
+            _ => return Err("not an entry event".to_owned()),
+        }
+        Ok(())
+    }
+}
+
+/// When a task comes due again after it fired at a moment: the first multiple of its interval
+/// that lies later; missed runs are not made up for.
+fn next_due(spec: &TaskSpec, fired: Micros) -> Option<Micros> {
+    let every = i64::from(spec.every_seconds?)
+        .checked_mul(1_000_000)
+        .filter(|e| *e > 0)?;
+    let behind = fired.0.saturating_sub(spec.due.0).max(0);
+    let runs = behind.checked_div(every)?.checked_add(1)?;
+    spec.due.0.checked_add(runs.checked_mul(every)?).map(Micros)
+}
