@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Licences and number of third-party crates.
 
-use crate::tree::{metadata, no_faults};
+use crate::tree::{files, metadata, no_faults};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -187,4 +187,34 @@ fn third_party_crates_stay_within_budget() {
     assert_eq!(over_budget(&counts, &[("b", 2)]).len(), 1);
 
     no_faults(&over_budget(&third_party(), &BUDGET));
+}
+
+/// Third-party crates that our own crates ask for by name.
+fn asked_for() -> BTreeSet<&'static str> {
+    packages()
+        .filter(|p| p["source"].is_null())
+        .flat_map(|p| p["dependencies"].as_array().into_iter().flatten())
+        .filter(|d| !d["source"].is_null())
+        .filter_map(|d| d["name"].as_str())
+        .collect()
+}
+
+#[test]
+fn each_crate_that_we_ask_for_has_its_reason() {
+    const PATH: &str = "docs/decisions/0001-dependencies.md";
+    let file = files().iter().find(|f| f.path == PATH);
+    let text = file.map_or("", |f| f.text.as_str());
+    let rows = text.lines().filter(|line| line.starts_with("| `"));
+    let names: BTreeSet<&str> = rows
+        .filter_map(|row| row.split('|').nth(1))
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    let asked = asked_for();
+    let lacking = asked.difference(&names);
+    let stale = names.difference(&asked);
+    let faults: Vec<String> = lacking
+        .map(|name| format!("{PATH}: `{name}` has no row"))
+        .chain(stale.map(|name| format!("{PATH}: no crate asks for `{name}`")))
+        .collect();
+    no_faults(&faults);
 }
