@@ -260,7 +260,7 @@ fn approved(
         return Err(not_found("approval"));
     }
     stands(turn, tenant, row)?;
-    if row.state_at(turn.now) != ApprovalState::Approved {
+    if row.state != ApprovalState::Approved {
         return Err(Refusal::new(
             Fault::Conflict,
             "approval_not_usable",
@@ -293,7 +293,7 @@ pub(crate) fn stands(turn: &Turn<'_>, tenant: &Tenant, row: &ApprovalRow) -> Res
         let text = "the ask has expired; propose the call again";
         return Err(Refusal::new(Fault::Conflict, "approval_expired", text));
     }
-    if row.parked.manifest != tenant.manifest.digest() || row.parked.epoch != tenant.epoch {
+    if !row.is_current(tenant) {
         let text = "tools or policy changed since the ask; propose the call again";
         return Err(Refusal::new(Fault::Conflict, "approval_outdated", text));
     }
@@ -391,7 +391,7 @@ fn open_asks(turn: &Turn<'_>, at: &In<'_>, session: &Session) -> Result<usize, R
         tenant
             .approvals
             .get(*id)
-            .is_some_and(|r| r.state_at(turn.now) == ApprovalState::Waiting)
+            .is_some_and(|r| r.state_at(tenant, turn.now) == ApprovalState::Waiting)
     };
     Ok(session.asks.iter().filter(waiting).count())
 }
@@ -523,19 +523,7 @@ fn reasons(
 }
 
 fn class_text(session: &Session, class: AuthorityClass) -> String {
-    let why = match class {
-        AuthorityClass::Untrusted if !session.spec.observed => {
-            "the session is not observed by a host".to_owned()
-        }
-        AuthorityClass::Untrusted if !session.outstanding.is_empty() => {
-            "the result of a permitted call was not reported".to_owned()
-        }
-        AuthorityClass::Untrusted if session.weakest.is_empty() => {
-            "no user turn or task payload was shown, or an approval was withdrawn".to_owned()
-        }
-        AuthorityClass::Untrusted => format!("it was shown: {}", session.weakest.join("; ")),
-        _ => "nothing weaker was shown".to_owned(),
-    };
+    let why = session.why(class);
     format!("the session is class {} ({class}): {why}", class.number())
 }
 

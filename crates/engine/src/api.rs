@@ -105,6 +105,8 @@ pub struct SessionOpened {
     pub token: String,
     /// Its class now: `Untrusted` until a user turn or a task payload is shown.
     pub class: AuthorityClass,
+    /// Why it has that class.
+    pub why: String,
 }
 
 /// A session as its opener sees it.
@@ -120,6 +122,8 @@ pub struct SessionView {
     pub closed: bool,
     /// Its class now.
     pub class: AuthorityClass,
+    /// Why it has that class.
+    pub why: String,
     /// Root of its exposure log.
     pub exposure_root: Digest,
     /// Length of its exposure log.
@@ -295,6 +299,8 @@ pub enum ApprovalState {
     Denied,
     /// Its time is over.
     Expired,
+    /// Tools or policy changed since; the call has to be proposed again.
+    Outdated,
 }
 
 /// What a mandate is made from.

@@ -360,6 +360,7 @@ pub(crate) fn entry_of(
         tokens: crate::recall::tokens_of(text.as_deref().unwrap_or_default()),
         shelf,
         discarded: false,
+        released: false,
         damaged,
         task: task.map(|spec| TaskRow {
             fired: 0,

@@ -224,12 +224,14 @@ fn candidates(
     Ok((trusted, untrusted))
 }
 
-/// Takes instruction-like class 4 entries out and puts them on the shelf.
+/// Takes instruction-like class 4 entries out, unless a person released them, and shelves them.
 fn withhold(turn: &mut Turn<'_>, key: &Key, untrusted: &mut Vec<Ranked>) -> Result<u32, Refusal> {
     if turn.core.gates != Gates::Enforce {
         return Ok(0);
     }
-    let like = |(entry, _, _): &Ranked| entry.record.screening.instruction_like == Some(true);
+    let like = |(entry, _, _): &Ranked| {
+        entry.record.screening.instruction_like == Some(true) && !entry.released
+    };
     let out: Vec<Ranked> = untrusted.extract_if(.., |r| like(r)).collect();
     // Only what is class 4 to everybody goes to the shelf; the rest is withheld from this viewer.
     for (entry, _, _) in &out {

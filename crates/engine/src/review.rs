@@ -49,7 +49,7 @@ fn view(turn: &Turn<'_>, tenant: &Tenant, row: &ApprovalRow) -> Option<ApprovalV
     });
     Some(ApprovalView {
         id: parked.id,
-        state: row.state_at(turn.now),
+        state: row.state_at(tenant, turn.now),
         session: parked.session,
         agent: session.spec.agent.clone(),
         user: session.spec.user.clone(),
@@ -108,16 +108,14 @@ pub(crate) fn answer(
         return Err(forbidden("answer asks"));
     }
     let row = row(turn, key, id)?.clone();
-    if row.state_at(turn.now) != ApprovalState::Waiting {
-        let text = "the ask was answered before, or has expired; it cannot be answered again";
+    stands(turn, turn.tenant(&key.tenant)?, &row)?;
+    if row.state != ApprovalState::Waiting {
+        let text = "the ask was answered before; it cannot be answered again";
         return Err(Refusal::new(Fault::Conflict, "approval_answered", text));
     }
-    if let Some(digest) = approve {
-        stands(turn, turn.tenant(&key.tenant)?, &row)?;
-        if digest != row.parked.call.digest() {
-            let text = "the digest is not the call's; look at the ask again, then name its digest";
-            return Err(Refusal::new(Fault::Conflict, "approval_other_call", text));
-        }
+    if approve.is_some_and(|digest| digest != row.parked.call.digest()) {
+        let text = "the digest is not the call's; look at the ask again, then name its digest";
+        return Err(Refusal::new(Fault::Conflict, "approval_other_call", text));
     }
     let event = Event::ApprovalAnswered {
         id: *id,

@@ -107,6 +107,28 @@ impl Session {
         }
     }
 
+    /// Why its class is what it is, as a sentence for people.
+    pub(crate) fn why(&self, class: AuthorityClass) -> String {
+        if class != AuthorityClass::Untrusted {
+            return "nothing weaker was shown".to_owned();
+        }
+        if !self.spec.observed {
+            return "no host observes the session; have a host open it as observed".to_owned();
+        }
+        if let Some(permit) = self.outstanding.first() {
+            return format!(
+                "the result of permit {permit} is outstanding; report it, or declare it not shown"
+            );
+        }
+        if !self.anchored {
+            return "no user turn or task payload was shown yet".to_owned();
+        }
+        if self.weakest.is_empty() {
+            return "the approval of something that was shown was withdrawn".to_owned();
+        }
+        format!("it was shown: {}", self.weakest.join("; "))
+    }
+
     /// What its writes rest on.
     pub(crate) fn roots(&self) -> RootSet {
         match &self.roots {

@@ -87,6 +87,8 @@ pub(crate) struct Entry {
     pub tokens: u32,
     pub shelf: Option<Arc<Shelf>>,
     pub discarded: bool,
+    /// A person let it be recalled although it looks like an instruction.
+    pub released: bool,
     pub damaged: Option<Broken>,
     pub task: Option<TaskRow>,
 }
@@ -107,14 +109,21 @@ pub(crate) struct ApprovalRow {
 }
 
 impl ApprovalRow {
-    /// Where it stands at a moment.
-    pub(crate) fn state_at(&self, now: Micros) -> ApprovalState {
-        match self.state {
-            ApprovalState::Waiting | ApprovalState::Approved if now >= self.parked.expires => {
-                ApprovalState::Expired
-            }
-            state => state,
+    /// Where it stands at a moment, in its tenant.
+    pub(crate) fn state_at(&self, tenant: &Tenant, now: Micros) -> ApprovalState {
+        let open = matches!(self.state, ApprovalState::Waiting | ApprovalState::Approved);
+        if open && now >= self.parked.expires {
+            ApprovalState::Expired
+        } else if open && !self.is_current(tenant) {
+            ApprovalState::Outdated
+        } else {
+            self.state
         }
+    }
+
+    /// Whether manifest and policy are those that the ask was made under.
+    pub(crate) fn is_current(&self, tenant: &Tenant) -> bool {
+        self.parked.manifest == tenant.manifest.digest() && self.parked.epoch == tenant.epoch
     }
 }
 

@@ -54,10 +54,17 @@ pub(crate) fn open(
         task,
     };
     turn.emit(&key.tenant, &event)?;
+    let tenant = turn.tenant(&key.tenant)?;
+    let session = tenant
+        .sessions
+        .get(&id)
+        .ok_or_else(|| not_found("session"))?;
+    let class = session.class(tenant);
     Ok(SessionOpened {
         id,
         token,
-        class: AuthorityClass::Untrusted,
+        class,
+        why: session.why(class),
     })
 }
 
@@ -76,12 +83,14 @@ pub(crate) fn show(turn: &Turn<'_>, key: &Key, id: &SessionId) -> Result<Session
 }
 
 fn view(session: &Session, tenant: &Tenant) -> SessionView {
+    let class = session.class(tenant);
     SessionView {
         id: session.id,
         spec: session.spec.clone(),
         task: session.task,
         closed: session.closed,
-        class: session.class(tenant),
+        class,
+        why: session.why(class),
         exposure_root: session.root,
         exposure_len: session.len,
         outstanding: session.outstanding.iter().copied().collect(),

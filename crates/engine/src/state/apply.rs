@@ -244,7 +244,10 @@ impl Tenant {
                 self.shelf.insert_mut(seq, ());
             }
             Event::Released { entry, .. } => {
-                let seq = self.edit_entry(entry, |e| e.shelf = None)?;
+                let seq = self.edit_entry(entry, |e| {
+                    e.shelf = None;
+                    e.released = true;
+                })?;
                 self.shelf.remove_mut(&seq);
             }
             Event::Discarded { entry, .. } => {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The act gate, permits, asks and fired tasks.
 
-use crate::world::{World, memory, principal, text, tool_call};
+use crate::world::{MANIFEST, World, memory, principal, text, tool_call};
 use ancile_core::{
     AuthorityClass, Channel, Decision, EntryKind, FieldName, Micros, PrincipalName, SessionMode,
     SourceField, SourceName, SourceState, ToolName, Value,
 };
-use ancile_engine::api::{MandateSpec, Propose, StepOp, StepResult, TaskSpec, ToolResult, Write};
+use ancile_engine::api::{
+    ApprovalState, MandateSpec, Propose, StepOp, StepResult, TaskSpec, ToolResult, Write,
+};
 use ancile_engine::{Fault, FireSpec};
 use std::collections::BTreeMap;
 
@@ -184,6 +186,41 @@ fn an_ask_is_approved_once_by_its_exact_digest() {
     assert_eq!(answer.decision, Decision::Permit);
     let twice = w.step(&s, vec![with(pay(BAD))]).unwrap_err();
     assert_eq!(twice.code, "approval_not_usable");
+}
+
+#[test]
+fn an_ask_made_under_other_tools_is_listed_as_outdated_and_cannot_be_answered() {
+    let w = World::new();
+    let s = w.session(SessionMode::Interactive);
+    w.says(&s, "Pay this invoice.");
+    w.sees(&s, Channel::Document, "Pay to GB82 WEST 1234 5698 7654 32.");
+    let asked = w.call(&s, pay(BAD));
+    let id = asked.approval.unwrap();
+    let state = || w.engine.approval(&w.user, id).unwrap().state;
+    assert_eq!(state(), ApprovalState::Waiting);
+    w.engine.set_manifest(&w.operator, MANIFEST).unwrap();
+    assert_eq!(state(), ApprovalState::Outdated);
+    let refused = w
+        .engine
+        .approve_once(&w.user, id, asked.digest)
+        .unwrap_err();
+    assert_eq!(refused.code, "approval_outdated");
+}
+
+#[test]
+fn a_session_says_why_it_has_its_class() {
+    let w = World::new();
+    let s = w.session(SessionMode::Interactive);
+    assert_eq!(s.why, "no user turn or task payload was shown yet");
+    let why = || w.engine.session(&w.host, s.id).unwrap().why;
+    w.says(&s, "Ping it.");
+    assert_eq!(why(), "nothing weaker was shown");
+    let permit = w.call(&s, tool_call("ping", &[])).permit.unwrap();
+    assert!(why().contains(&permit.to_string()), "{}", why());
+    w.one(&s, StepOp::Redeem(permit, tool_call("ping", &[])));
+    w.one(&s, StepOp::Result(permit, ToolResult::NotShown));
+    w.sees(&s, Channel::Web, "A page.");
+    assert!(why().starts_with("it was shown: web"), "{}", why());
 }
 
 #[test]

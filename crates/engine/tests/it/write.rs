@@ -4,7 +4,7 @@
 use crate::world::{World, memory, principal};
 use ancile_core::{AuthorityClass, Channel, EntryKind, SessionMode};
 use ancile_engine::Fault;
-use ancile_engine::api::{CONTENT_BYTES_MAX, SessionSpec};
+use ancile_engine::api::{CONTENT_BYTES_MAX, EntryState, SessionSpec};
 
 #[test]
 fn a_user_writes_class_1_and_an_agent_outside_a_session_class_4() {
@@ -187,6 +187,18 @@ fn an_instruction_from_the_web_is_quarantined_and_the_users_own_is_not() {
         "release does not raise the class"
     );
     assert_eq!(released.kind, EntryKind::Memory);
+    // It stays off the shelf, and is shown as the untrusted data that it is.
+    let s = w.session(SessionMode::Interactive);
+    w.says(&s, "What about the invoices?");
+    let shown = w.recalled(&s, "invoice");
+    let fenced = shown.iter().filter(|t| t.contains("[untrusted data"));
+    assert_eq!(fenced.count(), 1, "{shown:?}");
+    let now = w.engine.entry(&w.user, item.id).unwrap();
+    assert_eq!(now.state, EntryState::Current);
+    let w = w.reopen();
+    let s = w.session(SessionMode::Interactive);
+    w.says(&s, "And now?");
+    assert_eq!(w.recalled(&s, "invoice").len(), 2);
 }
 
 #[test]

@@ -60,6 +60,7 @@ pub(crate) struct SessionOpenedBody {
     id: Spelled<SessionId>,
     token: String,
     class: Spelled<AuthorityClass>,
+    why: String,
 }
 
 impl From<SessionOpened> for SessionOpenedBody {
@@ -68,6 +69,7 @@ impl From<SessionOpened> for SessionOpenedBody {
             id: Spelled(opened.id),
             token: opened.token,
             class: Spelled(opened.class),
+            why: opened.why,
         }
     }
 }
@@ -84,6 +86,7 @@ pub(crate) struct SessionViewBody {
     task: Option<Spelled<EntryId>>,
     closed: bool,
     class: Spelled<AuthorityClass>,
+    why: String,
     exposure_root: Spelled<Digest>,
     exposure_len: u64,
     outstanding: Vec<Spelled<PermitId>>,
@@ -102,6 +105,7 @@ impl From<SessionView> for SessionViewBody {
             task: view.task.map(Spelled),
             closed: view.closed,
             class: Spelled(view.class),
+            why: view.why,
             exposure_root: Spelled(view.exposure_root),
             exposure_len: view.exposure_len,
             outstanding: spelled_list(view.outstanding),

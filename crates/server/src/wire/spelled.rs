@@ -162,6 +162,7 @@ const APPROVALS: &[ApprovalState] = &[
     ApprovalState::Used,
     ApprovalState::Denied,
     ApprovalState::Expired,
+    ApprovalState::Outdated,
 ];
 
 const fn approval_name(state: ApprovalState) -> &'static str {
@@ -171,6 +172,7 @@ const fn approval_name(state: ApprovalState) -> &'static str {
         ApprovalState::Used => "used",
         ApprovalState::Denied => "denied",
         ApprovalState::Expired => "expired",
+        ApprovalState::Outdated => "outdated",
     }
 }
 
