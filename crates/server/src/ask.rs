@@ -3,19 +3,18 @@
 
 use crate::body;
 use crate::problem::Problem;
+use crate::wire::query::Query;
 use crate::wire::spelled::{Spelling, echo};
 use ancile_engine::api::Page;
 use ancile_engine::{Caller, Engine};
-use axum::extract::Query;
-use axum::http::{StatusCode, Uri};
-use serde::de::DeserializeOwned;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 /// What a request brings besides its caller.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
-    /// The address, for its query.
-    pub(crate) uri: Uri,
+    /// The query.
+    pub(crate) query: Query,
     /// The one variable part of the path, if the route has one.
     pub(crate) name: String,
     /// The session token.
@@ -56,11 +55,9 @@ impl Ask<'_> {
         })
     }
 
-    /// The query, each field at most once.
-    pub(crate) fn query<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        Query::try_from_uri(&self.parts.uri)
-            .map(|Query(query)| query)
-            .map_err(|fault| Problem::malformed("invalid_query", fault.body_text()))
+    /// The query, of which the route has checked that it knows each parameter.
+    pub(crate) fn query(&self) -> &Query {
+        &self.parts.query
     }
 
     /// The body as text, which must say that it is JSON.

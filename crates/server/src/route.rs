@@ -6,6 +6,7 @@ use crate::body;
 use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::routes::{entries, keys, mandates, review, sessions, sources};
+use crate::wire::query::{NAMESPACE_PAGE, PAGE, Query, TASK_PAGE};
 use ancile_engine::Engine;
 use axum::Router;
 use axum::body::Body;
@@ -59,7 +60,17 @@ pub struct Route {
     pub path: &'static str,
     /// Who may ask.
     pub access: Access,
+    /// The query parameters it takes; any other is refused.
+    pub query: &'static [&'static str],
     does: Does,
+}
+
+impl Route {
+    /// The same route, with a query.
+    const fn with_query(mut self, query: &'static [&'static str]) -> Self {
+        self.query = query;
+        self
+    }
 }
 
 /// What a route does.
@@ -74,39 +85,32 @@ enum Does {
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 type Keyed = fn(&Ask<'_>) -> Result<Reply, Problem>;
 
-const fn get(path: &'static str, does: Keyed) -> Route {
+const fn keyed(verb: Verb, path: &'static str, does: Keyed) -> Route {
     Route {
-        verb: Verb::Get,
+        verb,
         path,
         access: Access::Key,
+        query: &[],
         does: Does::Keyed(does),
     }
+}
+
+const fn get(path: &'static str, does: Keyed) -> Route {
+    keyed(Verb::Get, path, does)
 }
 
 const fn put(path: &'static str, does: Keyed) -> Route {
-    Route {
-        verb: Verb::Put,
-        path,
-        access: Access::Key,
-        does: Does::Keyed(does),
-    }
+    keyed(Verb::Put, path, does)
 }
 
 const fn post(path: &'static str, does: Keyed) -> Route {
-    Route {
-        verb: Verb::Post,
-        path,
-        access: Access::Key,
-        does: Does::Keyed(does),
-    }
+    keyed(Verb::Post, path, does)
 }
 
 const fn in_session(path: &'static str, does: Keyed) -> Route {
     Route {
-        verb: Verb::Post,
-        path,
         access: Access::Session,
-        does: Does::Keyed(does),
+        ..keyed(Verb::Post, path, does)
     }
 }
 
@@ -115,6 +119,7 @@ const fn open(path: &'static str, does: fn(&Engine) -> Result<Reply, Problem>) -
         verb: Verb::Get,
         path,
         access: Access::Open,
+        query: &[],
         does: Does::Open(does),
     }
 }
@@ -129,20 +134,20 @@ pub const ROUTES: &[Route] = &[
     in_session("/v1/sessions/{id}/recall", sessions::recall),
     in_session("/v1/sessions/{id}/close", sessions::close),
     post("/v1/entries", entries::write),
-    get("/v1/entries", entries::list),
+    get("/v1/entries", entries::list).with_query(NAMESPACE_PAGE),
     get("/v1/entries/{id}", entries::show),
     get("/v1/entries/{id}/lineage", entries::lineage),
     get("/v1/entries/{id}/proof", entries::proof),
     post("/v1/recall", entries::recall),
-    get("/v1/tasks", sessions::tasks),
+    get("/v1/tasks", sessions::tasks).with_query(TASK_PAGE),
     post("/v1/tasks/{id}/fire", sessions::fire),
     get("/v1/manifest", mandates::manifest),
     put("/v1/manifest", mandates::set_manifest),
     post("/v1/mandates", mandates::grant),
-    get("/v1/mandates", mandates::list),
+    get("/v1/mandates", mandates::list).with_query(PAGE),
     post("/v1/mandates/draft", mandates::draft),
     post("/v1/mandates/{id}/revoke", mandates::revoke),
-    get("/v1/approvals", review::approvals),
+    get("/v1/approvals", review::approvals).with_query(PAGE),
     get("/v1/approvals/{id}", review::approval),
     post("/v1/approvals/{id}/approve", review::approve),
     post("/v1/approvals/{id}/deny", review::deny),
@@ -150,7 +155,7 @@ pub const ROUTES: &[Route] = &[
     post("/v1/sources", sources::register),
     post("/v1/sources/{name}/approve", sources::approve),
     post("/v1/sources/{name}/revoke", sources::revoke),
-    get("/v1/quarantine", review::shelf),
+    get("/v1/quarantine", review::shelf).with_query(NAMESPACE_PAGE),
     post("/v1/quarantine/{id}/release", review::release),
     post("/v1/quarantine/{id}/discard", review::discard),
     post("/v1/keys", keys::make),
@@ -222,7 +227,7 @@ async fn take(
             let engine = shared.engine.clone();
             run(shared.limits.work, None, move || does(&engine)).await
         }
-        Does::Keyed(does) => shared.keyed(does, params, request).await,
+        Does::Keyed(does) => shared.keyed(route.query, does, params, request).await,
     };
     shared.finish(route.path, result)
 }
@@ -232,6 +237,7 @@ impl Shared {
     /// body is read.
     async fn keyed(
         &self,
+        query: &'static [&'static str],
         does: Keyed,
         params: PathParams,
         request: Request,
@@ -242,7 +248,7 @@ impl Shared {
             name: variable(params)?,
             session: text_of(&head.headers, SESSION),
             content_type: text_of(&head.headers, CONTENT_TYPE.as_str()),
-            uri: head.uri,
+            query: Query::read(&head.uri, query)?,
             body: Vec::new(),
         };
         parts.body = body::read(body, &self.limits).await?;

@@ -4,7 +4,6 @@
 use crate::ask::{Ask, JSON, Reply};
 use crate::problem::Problem;
 use crate::wire::entry::{EntryBody, LineageBody, WriteBody, WrittenBody};
-use crate::wire::query::NamespaceQuery;
 use crate::wire::recall::{PackBody, RecallBody};
 
 /// Writes an entry outside a session.
@@ -16,12 +15,11 @@ pub(crate) fn write(ask: &Ask<'_>) -> Result<Reply, Problem> {
 
 /// Lists entries.
 pub(crate) fn list(ask: &Ask<'_>) -> Result<Reply, Problem> {
-    let query: NamespaceQuery = ask.query()?;
-    let limit = query.limit()?;
-    let cursor = query.cursor.as_deref();
+    let query = ask.query();
+    let (namespace, limit) = (query.namespace()?, query.limit()?);
     let page = ask
         .engine
-        .entries(ask.caller, query.namespace.0, cursor, limit)?;
+        .entries(ask.caller, namespace, query.cursor(), limit)?;
     Reply::page::<_, EntryBody>(page)
 }
 

@@ -4,7 +4,6 @@
 use crate::ask::{Ask, JSON, Reply};
 use crate::problem::Problem;
 use crate::wire::mandate::{DraftBody, MandateBody, MandateViewBody, ManifestSetBody};
-use crate::wire::query::PageQuery;
 use crate::wire::spelled::Spelled;
 
 /// Shows the manifest.
@@ -36,11 +35,10 @@ pub(crate) fn draft(ask: &Ask<'_>) -> Result<Reply, Problem> {
 
 /// Lists mandates.
 pub(crate) fn list(ask: &Ask<'_>) -> Result<Reply, Problem> {
-    let query: PageQuery = ask.query()?;
-    let limit = query.limit()?;
+    let query = ask.query();
     let page = ask
         .engine
-        .mandates(ask.caller, query.cursor.as_deref(), limit)?;
+        .mandates(ask.caller, query.cursor(), query.limit()?)?;
     Reply::page::<_, MandateViewBody>(page)
 }
 

@@ -4,16 +4,14 @@
 use crate::ask::{Ask, Reply};
 use crate::problem::Problem;
 use crate::wire::entry::EntryBody;
-use crate::wire::query::{NamespaceQuery, PageQuery};
 use crate::wire::review::{ApprovalBody, DigestBody, QuarantineBody, ReleaseBody};
 
 /// Lists approvals.
 pub(crate) fn approvals(ask: &Ask<'_>) -> Result<Reply, Problem> {
-    let query: PageQuery = ask.query()?;
-    let limit = query.limit()?;
+    let query = ask.query();
     let page = ask
         .engine
-        .approvals(ask.caller, query.cursor.as_deref(), limit)?;
+        .approvals(ask.caller, query.cursor(), query.limit()?)?;
     Reply::page::<_, ApprovalBody>(page)
 }
 
@@ -40,12 +38,11 @@ pub(crate) fn deny(ask: &Ask<'_>) -> Result<Reply, Problem> {
 
 /// Lists the shelf.
 pub(crate) fn shelf(ask: &Ask<'_>) -> Result<Reply, Problem> {
-    let query: NamespaceQuery = ask.query()?;
-    let limit = query.limit()?;
-    let cursor = query.cursor.as_deref();
+    let query = ask.query();
+    let (namespace, limit) = (query.namespace()?, query.limit()?);
     let page = ask
         .engine
-        .quarantine(ask.caller, query.namespace.0, cursor, limit)?;
+        .quarantine(ask.caller, namespace, query.cursor(), limit)?;
     Reply::page::<_, QuarantineBody>(page)
 }
 

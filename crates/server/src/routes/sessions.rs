@@ -5,7 +5,6 @@ use crate::ask::{Ask, Reply};
 use crate::problem::Problem;
 use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
 use crate::wire::entry::TaskViewBody;
-use crate::wire::query::TaskQuery;
 use crate::wire::recall::{PackBody, RecallBody};
 use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
 use crate::wire::step::{StepAnswerBody, StepBody};
@@ -71,13 +70,14 @@ pub(crate) fn close(ask: &Ask<'_>) -> Result<Reply, Problem> {
 
 /// Lists tasks.
 pub(crate) fn tasks(ask: &Ask<'_>) -> Result<Reply, Problem> {
-    let query: TaskQuery = ask.query()?;
-    let (limit, cursor) = (query.limit()?, query.cursor.as_deref());
+    let query = ask.query();
     let filter = TaskFilter {
-        namespace: query.namespace.0,
-        due_only: query.due,
+        namespace: query.namespace()?,
+        due_only: query.due()?,
     };
-    let page = ask.engine.tasks(ask.caller, filter, cursor, limit)?;
+    let page = ask
+        .engine
+        .tasks(ask.caller, filter, query.cursor(), query.limit()?)?;
     Reply::page::<_, TaskViewBody>(page)
 }
 

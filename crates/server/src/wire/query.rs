@@ -1,71 +1,118 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Queries of lists.
+//! Queries: parameters by name, each known to the route and given at most once.
 
-use super::spelled::Spelled;
+use super::spelled::{Spelling, echo};
 use crate::problem::Problem;
 use ancile_core::NamespaceName;
 use ancile_engine::api::PAGE_MAX;
-use serde::Deserialize;
+use axum::extract::Query as Pairs;
+use axum::http::Uri;
+use std::collections::BTreeMap;
 
 /// Items on a page where the query does not say.
 pub(crate) const PAGE_DEFAULT: usize = 50;
 
-/// `?cursor=&limit=`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PageQuery {
-    /// Where the page starts, as the page before said.
-    pub(crate) cursor: Option<String>,
-    /// Most items.
-    limit: Option<i64>,
-}
+/// The parameters of a list.
+pub(crate) const PAGE: &[&str] = &[CURSOR, LIMIT];
+/// The parameters of a list within a namespace.
+pub(crate) const NAMESPACE_PAGE: &[&str] = &[NAMESPACE, CURSOR, LIMIT];
+/// The parameters of the list of tasks.
+pub(crate) const TASK_PAGE: &[&str] = &[NAMESPACE, DUE, CURSOR, LIMIT];
 
-/// `?namespace=&cursor=&limit=`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NamespaceQuery {
-    /// The namespace.
-    pub(crate) namespace: Spelled<NamespaceName>,
-    /// Where the page starts, as the page before said.
-    pub(crate) cursor: Option<String>,
-    /// Most items.
-    limit: Option<i64>,
-}
+const NAMESPACE: &str = "namespace";
+const DUE: &str = "due";
+const CURSOR: &str = "cursor";
+const LIMIT: &str = "limit";
 
-/// `?namespace=&due=&cursor=&limit=`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TaskQuery {
-    /// The namespace.
-    pub(crate) namespace: Spelled<NamespaceName>,
-    /// Only the tasks that are due now.
-    #[serde(default)]
-    pub(crate) due: bool,
-    /// Where the page starts, as the page before said.
-    pub(crate) cursor: Option<String>,
-    /// Most items.
-    limit: Option<i64>,
-}
+/// The parameters that a request gave.
+#[derive(Debug, Default)]
+pub(crate) struct Query(BTreeMap<&'static str, String>);
 
-macro_rules! limited {
-    ($($name:ident),+) => { $(impl $name {
-        /// Most items on the page, from 1 to [`PAGE_MAX`].
-        pub(crate) fn limit(&self) -> Result<usize, Problem> {
-            limit(self.limit)
+impl Query {
+    /// Reads the query of an address, where these parameters are allowed.
+    pub(crate) fn read(uri: &Uri, allowed: &'static [&'static str]) -> Result<Self, Problem> {
+        let Pairs(pairs) = Pairs::<Vec<(String, String)>>::try_from_uri(uri).map_err(|fault| {
+            let detail = "the query is no list of name=value; percent-encode names and values";
+            let mut problem = invalid(detail);
+            problem.inside = fault.body_text();
+            problem
+        })?;
+        let mut out = BTreeMap::new();
+        for (name, value) in pairs {
+            let Some(known) = allowed.iter().find(|known| **known == name) else {
+                return Err(unknown(&name, allowed));
+            };
+            if out.insert(*known, value).is_some() {
+                let detail = format!("query parameter `{known}` comes twice; give it once");
+                return Err(invalid(detail));
+            }
         }
-    })+ };
-}
-limited!(PageQuery, NamespaceQuery, TaskQuery);
+        Ok(Self(out))
+    }
 
-fn limit(given: Option<i64>) -> Result<usize, Problem> {
-    let Some(given) = given else {
-        return Ok(PAGE_DEFAULT);
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The namespace, which must be given.
+    pub(crate) fn namespace(&self) -> Result<NamespaceName, Problem> {
+        let text = self.get(NAMESPACE).ok_or_else(|| {
+            invalid("query parameter `namespace` is missing; add the one to list: ?namespace=main")
+        })?;
+        NamespaceName::read(text)
+            .map_err(|fault| invalid(format!("query parameter `namespace`: {fault}")))
+    }
+
+    /// Where the page starts, as the page before said.
+    pub(crate) fn cursor(&self) -> Option<&str> {
+        self.get(CURSOR)
+    }
+
+    /// Whether only tasks that are due now are asked for.
+    pub(crate) fn due(&self) -> Result<bool, Problem> {
+        match self.get(DUE) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(other) => Err(invalid(format!(
+                "query parameter `due` is {}; give true or false",
+                echo(other)
+            ))),
+        }
+    }
+
+    /// Most items on the page, from 1 to [`PAGE_MAX`].
+    pub(crate) fn limit(&self) -> Result<usize, Problem> {
+        let Some(text) = self.get(LIMIT) else {
+            return Ok(PAGE_DEFAULT);
+        };
+        let range = |code, given: &str| {
+            let detail = format!(
+                "query parameter `limit` is {given}; give 1 to {PAGE_MAX} and follow `next`"
+            );
+            Problem::malformed(code, detail)
+        };
+        let given: i64 = text
+            .parse()
+            .map_err(|_| range("invalid_query", &echo(text)))?;
+        usize::try_from(given)
+            .ok()
+            .filter(|limit| (1..=PAGE_MAX).contains(limit))
+            .ok_or_else(|| range("limit_out_of_range", &given.to_string()))
+    }
+}
+
+fn invalid(detail: impl Into<String>) -> Problem {
+    Problem::malformed("invalid_query", detail)
+}
+
+fn unknown(name: &str, allowed: &[&str]) -> Problem {
+    let known = if allowed.is_empty() {
+        "this path takes none".to_owned()
+    } else {
+        format!("those allowed are {}", allowed.join(", "))
     };
-    usize::try_from(given)
-        .ok()
-        .filter(|limit| (1..=PAGE_MAX).contains(limit))
-        .ok_or_else(|| {
-            let detail = format!("`limit` is {given}; give 1 to {PAGE_MAX} and follow `next`");
-            Problem::malformed("limit_out_of_range", detail)
-        })
+    let name = echo(name);
+    invalid(format!(
+        "query parameter {name} is not known here; {known}; leave it out"
+    ))
 }

@@ -282,6 +282,43 @@ fn a_problem_names_the_limit_and_the_next_step() {
     assert!(said.starts_with("`note` is no kind of entry; give one of memory, task, context_file"));
 }
 
+#[test]
+fn a_query_is_told_which_parameter_is_wrong_and_what_would_do() {
+    let w = World::new();
+    let detail = |path: &str| {
+        let said = w.get(&w.user, path).json();
+        said["detail"].as_str().unwrap().to_owned()
+    };
+    let entries = |query: &str| detail(&format!("/v1/entries?{query}"));
+    assert_eq!(
+        entries("namespace=main&color=red"),
+        "query parameter `color` is not known here; those allowed are namespace, cursor, limit; \
+         leave it out"
+    );
+    assert_eq!(
+        detail("/v1/sources?limit=1"),
+        "query parameter `limit` is not known here; this path takes none; leave it out"
+    );
+    assert_eq!(
+        entries("namespace=main&namespace=main"),
+        "query parameter `namespace` comes twice; give it once"
+    );
+    assert_eq!(
+        entries(""),
+        "query parameter `namespace` is missing; add the one to list: ?namespace=main"
+    );
+    for (given, echoed) in [("0", "0"), ("201", "201"), ("ten", "`ten`")] {
+        assert_eq!(
+            entries(&format!("namespace=main&limit={given}")),
+            format!("query parameter `limit` is {echoed}; give 1 to 200 and follow `next`")
+        );
+    }
+    assert_eq!(
+        detail("/v1/tasks?namespace=main&due=yes"),
+        "query parameter `due` is `yes`; give true or false"
+    );
+}
+
 fn step_code(w: &World, ops: &Value) -> (u16, String) {
     let session = w.session();
     let asked = Asked::post(session.path("step"), &json!({"ops": ops})).within(&session.token);
