@@ -83,8 +83,10 @@ impl From<Refusal> for Failure {
             Fault::Tampered => Exit::Damaged,
         };
         // Whoever opens the store by themselves reads their own log: both texts are theirs.
-        let text = match refusal.inside.as_str() {
-            "" => refusal.outside,
+        let text = match refusal.inside {
+            inside if inside.is_empty() => refusal.outside,
+            // The same with its causes.
+            inside if inside.starts_with(&refusal.outside) => inside,
             inside => format!("{} ({inside})", refusal.outside),
         };
         Self::new(exit, refusal.code, text)
@@ -93,3 +95,6 @@ impl From<Refusal> for Failure {
 
 /// The engine's code for a store that does not hold: against its log, checkpoint or witness.
 const STORE_REFUSED: &str = "store_refused";
+
+#[cfg(test)]
+mod tests;

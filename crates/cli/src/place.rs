@@ -4,17 +4,25 @@
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::print;
-use ancile_engine::{Engine, EngineConfig, Gates};
-use ancile_server::ServerHandle;
+use ancile_engine::{Engine, EngineConfig, Gates, OpenReport};
+use ancile_server::{Limits, ServerHandle};
 use clap::ValueEnum;
 use std::fs::{File, TryLockError};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a server has to take a connection before it counts as gone.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long to wait for a store that another command holds; each holds it for its own length.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
+/// The first pause of that wait; each is twice the one before, up to [`LOCK_PAUSE_MAX`].
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+/// The longest pause of that wait.
+const LOCK_PAUSE_MAX: Duration = Duration::from_millis(160);
+/// The engine's code for a store that another process holds.
+const STORE_LOCKED: &str = "store_locked";
 
 /// Whose local key to speak with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -96,26 +104,37 @@ impl Place {
 
     fn reach(&self, token: Option<String>) -> Result<Connection, Failure> {
         if let Some(address) = running(&self.home) {
-            return Ok(Connection {
-                client: Client::new(address, token),
-                own: None,
-            });
+            return Ok(Connection::to(address, token));
         }
         let config = EngineConfig {
             home: self.home.clone(),
             gates: Gates::Enforce,
             screening: true,
         };
-        Connection::own(config, token)
+        match Connection::own(config, token.clone()) {
+            // A server took the store in the meantime.
+            Err(failure) if failure.code == STORE_LOCKED => running(&self.home)
+                .map(|address| Connection::to(address, token))
+                .ok_or(failure),
+            other => other,
+        }
     }
 }
 
 impl Connection {
-    /// Opens the store and serves it on a free port of this machine.
+    fn to(address: SocketAddr, token: Option<String>) -> Self {
+        Self {
+            client: Client::new(address, token),
+            own: None,
+        }
+    }
+
+    /// Opens the store and serves it on a free port of this machine, which nobody is told: it is
+    /// gone when the command ends.
     pub fn own(config: EngineConfig, token: Option<String>) -> Result<Self, Failure> {
-        let (engine, _) = Engine::open(config)?;
-        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let handle = spawn(engine.clone(), any)?;
+        let (engine, _) = open(&config)?;
+        let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        let handle = spawn(engine.clone(), listener)?;
         let client = Client::new(handle.address(), token);
         Ok(Self {
             client,
@@ -152,12 +171,50 @@ impl Drop for Connection {
     }
 }
 
-/// Starts a server.
-pub fn spawn(engine: Engine, address: SocketAddr) -> Result<ServerHandle, Failure> {
-    ServerHandle::spawn(engine, address).map_err(|fault| {
-        let text = format!("cannot listen on {address}: {fault}; choose another by --listen");
-        Failure::new(Exit::Unavailable, "listen", text)
-    })
+/// Opens a store. Where another process holds it and no server runs, that is a command that ends
+/// soon: waits for it, up to [`LOCK_WAIT_MAX`].
+pub fn open(config: &EngineConfig) -> Result<(Engine, OpenReport), Failure> {
+    open_within(config, LOCK_WAIT_MAX)
+}
+
+/// The same with pauses of at most `limit` together.
+fn open_within(config: &EngineConfig, limit: Duration) -> Result<(Engine, OpenReport), Failure> {
+    let mut waited = Duration::ZERO;
+    let mut pause = LOCK_PAUSE;
+    loop {
+        let refusal = match Engine::open(config.clone()) {
+            Ok(opened) => return Ok(opened),
+            Err(refusal) => refusal,
+        };
+        let locked = refusal.code == STORE_LOCKED && running(&config.home).is_none();
+        let mut failure = Failure::from(refusal);
+        if !locked {
+            return Err(failure);
+        }
+        if waited >= limit {
+            failure.text += &format!("; waited {} s for it", waited.as_secs());
+            return Err(failure);
+        }
+        std::thread::sleep(pause);
+        waited = waited.saturating_add(pause);
+        pause = pause.saturating_mul(2).min(LOCK_PAUSE_MAX);
+    }
+}
+
+/// Takes an address to listen on.
+pub fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).map_err(|fault| cannot_listen(&address.to_string(), &fault))
+}
+
+/// Starts a server on an address that was taken.
+pub fn spawn(engine: Engine, listener: TcpListener) -> Result<ServerHandle, Failure> {
+    ServerHandle::spawn_on(engine, listener, Limits::default())
+        .map_err(|fault| cannot_listen("the address", &fault))
+}
+
+fn cannot_listen(address: &str, fault: &std::io::Error) -> Failure {
+    let text = format!("cannot listen on {address}: {fault}; choose another by --listen");
+    Failure::new(Exit::Unavailable, "listen", text)
 }
 
 /// The path of a local key.
@@ -180,7 +237,7 @@ pub fn read_key(path: &Path) -> Result<String, Failure> {
 /// The server that holds the data directory, if one does. What the lock file says counts only
 /// while its lock is held: a killed process leaves its address behind, where by now anybody may
 /// listen for our key.
-fn running(home: &Path) -> Option<SocketAddr> {
+pub fn running(home: &Path) -> Option<SocketAddr> {
     let path = home.join("data").join("lock");
     let text = std::fs::read_to_string(&path).ok()?;
     let address = text
@@ -192,3 +249,6 @@ fn running(home: &Path) -> Option<SocketAddr> {
     let lock = File::open(&path).ok()?;
     matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)).then_some(address)
 }
+
+#[cfg(test)]
+mod tests;

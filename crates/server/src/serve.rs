@@ -24,21 +24,15 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Threads of a server that [`ServerHandle`] runs.
 const THREADS: usize = 2;
 
-/// Serves until `shutdown` resolves; then lets requests under way end within `limits.stop`. Tells
-/// the engine its address, for commands that look for a running server.
-///
-/// # Errors
-/// When the listener has no address, or the engine cannot write it down.
+/// Serves until `shutdown` resolves; then lets requests under way end within `limits.stop`. Where
+/// commands are to find the server, its starter tells the address by [`Engine::set_address`]: one
+/// that ends with the command that started it must not be found.
 pub async fn serve(
     engine: Engine,
     listener: TcpListener,
     limits: Limits,
     shutdown: impl Future<Output = ()> + Send,
-) -> io::Result<()> {
-    let (address, told) = (listener.local_addr()?.to_string(), engine.clone());
-    tokio::task::spawn_blocking(move || told.set_address(&address))
-        .await?
-        .map_err(io::Error::other)?;
+) {
     let app = router(engine, limits);
     let places = Arc::new(Semaphore::new(limits.connections));
     let (stop, stopped) = watch::channel(());
@@ -65,7 +59,6 @@ pub async fn serve(
     if tokio::time::timeout(limits.stop, all).await.is_err() {
         tracing::warn!("requests were cut off at the end");
     }
-    Ok(())
 }
 
 /// Waits for a place, then for a connection.
@@ -139,7 +132,18 @@ impl ServerHandle {
     /// # Errors
     /// When the address cannot be bound, or no thread can be had.
     pub fn spawn_with(engine: Engine, address: SocketAddr, limits: Limits) -> io::Result<Self> {
-        let listener = std::net::TcpListener::bind(address)?;
+        Self::spawn_on(engine, std::net::TcpListener::bind(address)?, limits)
+    }
+
+    /// The same on an address that was bound before.
+    ///
+    /// # Errors
+    /// When the listener cannot be used, or no thread can be had.
+    pub fn spawn_on(
+        engine: Engine,
+        listener: std::net::TcpListener,
+        limits: Limits,
+    ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel::<()>();
@@ -158,7 +162,8 @@ impl ServerHandle {
                     // Resolves also when the handle is dropped.
                     let _ = stopped.await;
                 };
-                serve(engine, listener, limits, end).await
+                serve(engine, listener, limits, end).await;
+                Ok(())
             })
         };
         let thread = std::thread::Builder::new()

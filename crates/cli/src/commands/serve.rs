@@ -8,7 +8,7 @@ use ancile_engine::{Engine, EngineConfig, Gates};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,7 +18,7 @@ use tracing_subscriber::EnvFilter;
 #[derive(Args)]
 pub struct Serve {
     /// The address to listen on; port 0 takes a free one
-    #[arg(long, default_value = "127.0.0.1:7878", value_name = "ADDRESS")]
+    #[arg(long, default_value = "127.0.0.1:7878", value_parser = address, value_name = "HOST:PORT")]
     listen: SocketAddr,
     /// Whether decisions bind, or are only logged
     #[arg(long, value_enum, default_value = "enforce")]
@@ -34,10 +34,18 @@ enum Mode {
     LogOnly,
 }
 
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "not an address; write host:port, such as 127.0.0.1:7878 or [::1]:7878".to_owned()
+    })
+}
+
 /// Runs `ancile serve` until SIGINT or SIGTERM.
 pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
-    log_to_stderr();
+    log_to_stderr()?;
     let signals = Signals::catch()?;
+    // Before a store is made: a run that cannot serve leaves nothing behind.
+    let listener = listen(place, args.listen)?;
     let first = !Engine::is_initialised(&place.home);
     if first {
         Engine::init(&place.home)?;
@@ -51,7 +59,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
         gates,
         screening: true,
     };
-    let (engine, report) = Engine::open(config)?;
+    let (engine, report) = place::open(&config)?;
     for damage in &report.damage {
         print::err(&format!(
             "damaged: {}; ancile audit verify says more",
@@ -61,7 +69,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     if report.witness_behind {
         print::err("the witness was one group behind; it has been brought up to date");
     }
-    let server = place::spawn(engine.clone(), args.listen)?;
+    let server = place::spawn(engine.clone(), listener)?;
     engine.set_address(&server.address().to_string())?;
     let welcome = Welcome {
         home: &place.home,
@@ -86,14 +94,43 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     ended.map(|()| Exit::Done)
 }
 
-fn log_to_stderr() {
-    let filter = EnvFilter::try_from_env("ANCILE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+/// Takes the address. Where it is taken by the server of this very home, that is said.
+fn listen(place: &Place, address: SocketAddr) -> Result<TcpListener, Failure> {
+    place::listen(address).map_err(|failure| match place::running(&place.home) {
+        Some(server) if server == address => {
+            let text = format!(
+                "`{}` is served at {server} already; speak to that server, or stop it",
+                place.home.display()
+            );
+            Failure::new(Exit::Unavailable, "served_already", text)
+        }
+        _ => failure,
+    })
+}
+
+fn log_to_stderr() -> Result<(), Failure> {
+    let asked = std::env::var_os(LOG).unwrap_or_default();
+    let filter = match asked.to_string_lossy().as_ref() {
+        "" => EnvFilter::new(LOG_DEFAULT),
+        text => EnvFilter::builder().parse(text).map_err(|fault| {
+            Failure::usage(format!(
+                "{LOG} is `{text}`: {fault}; write a level, such as `info`, or levels by part, \
+                 such as `info,ancile_engine=debug`"
+            ))
+        })?,
+    };
     // A second subscriber is refused; then the first one logs.
     _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .try_init();
+    Ok(())
 }
+
+/// The environment variable that says what is logged.
+const LOG: &str = "ANCILE_LOG";
+/// What is logged where it says nothing.
+const LOG_DEFAULT: &str = "info";
 
 /// SIGINT and SIGTERM, caught from the moment this is made.
 struct Signals {
@@ -167,6 +204,16 @@ impl Welcome<'_> {
         )
     }
 
+    /// The demo as a command that works where this one did: by the name it was called.
+    fn demo(&self) -> String {
+        let called = std::env::args_os().next().unwrap_or_default();
+        let called = match called.to_string_lossy().into_owned() {
+            none if none.is_empty() => "ancile".to_owned(),
+            some => some,
+        };
+        format!("{} demo", quoted(&print::line(&called)))
+    }
+
     fn json(&self) -> serde_json::Value {
         let key = |role| self.key(role).display().to_string();
         json!({
@@ -177,7 +224,7 @@ impl Welcome<'_> {
                 "operator": key(KeyRole::Operator), "user": key(KeyRole::User),
                 "host": key(KeyRole::Host), "agent": key(KeyRole::Agent),
             },
-            "curl": self.curl(),
+            "curl": self.curl(), "demo": self.demo(),
         })
     }
 
@@ -221,7 +268,8 @@ impl Welcome<'_> {
         _ = writeln!(out, "\na first call:\n  {}", self.curl());
         _ = writeln!(
             out,
-            "\nan attack that comes back, and is stopped:\n  ancile demo"
+            "\nan attack that comes back, and is stopped:\n  {}",
+            self.demo()
         );
         out
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use crate::support::{Scene, filtered};
-use std::process::Command;
+use crate::support::{Scene, Server, filtered};
+use std::process::{Command, Stdio};
 
 const WELCOME: &str =
     "  operator  .ancile/keys/operator.key  (keys, tenants, manifest, source grades)
@@ -16,21 +16,60 @@ a first call:
 http://127.0.0.1:<port>/v1/entries
 
 an attack that comes back, and is stopped:
-  ancile demo";
+  <ancile> demo";
 
 #[test]
 fn a_first_and_a_second_run_say_where_all_is() {
     let scene = Scene::new();
     let server = scene.serve(&[]);
     let made = "made a store in .ancile: data, keys, witness\n";
-    assert_eq!(filtered(&server.welcome), format!("{made}{WELCOME}"));
+    assert_eq!(welcome(&server), format!("{made}{WELCOME}"));
     assert_eq!(server.signal("-INT"), Some(0));
     let server = scene.serve(&[]);
     assert_eq!(
-        filtered(&server.welcome),
+        welcome(&server),
         format!("opened the store in .ancile\n{WELCOME}")
     );
     assert_eq!(server.signal("-TERM"), Some(0));
+}
+
+fn welcome(server: &Server) -> String {
+    filtered(&server.welcome).replace(env!("CARGO_BIN_EXE_ancile"), "<ancile>")
+}
+
+#[test]
+fn the_demo_is_named_as_a_command_that_works() {
+    let scene = Scene::new();
+    let server = scene.serve(&[]);
+    let line = server.welcome.lines().last().unwrap();
+    let mut shell = Command::new("sh");
+    let ran = shell
+        .args(["-c", &format!("{line} --help")])
+        .env_remove("PATH")
+        .current_dir(scene.path(""))
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{line}");
+    assert!(String::from_utf8(ran.stdout).unwrap().contains("--by-user"));
+}
+
+#[test]
+fn a_log_level_that_does_not_read_is_refused() {
+    let scene = Scene::new();
+    let serve = |level: &str| {
+        let mut command = scene.command(&["serve", "--listen", "192.0.2.1:0"]);
+        let ran = command.env("ANCILE_LOG", level).output().unwrap();
+        (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+    };
+    let (code, said) = serve("bogus===");
+    assert_eq!(code, Some(2));
+    assert!(
+        said.starts_with("ancile: ANCILE_LOG is `bogus===`: "),
+        "{said}"
+    );
+    for level in ["", "debug", "info,ancile_engine=debug"] {
+        assert_eq!(serve(level).0, Some(6), "{level}");
+    }
 }
 
 #[test]
@@ -109,19 +148,74 @@ fn a_second_server_is_refused_and_the_first_is_named() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_named_with_the_next_step() {
+fn an_address_that_cannot_be_used_is_named_and_nothing_is_made() {
     let scene = Scene::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
+    let taken = taken.local_addr().unwrap().to_string();
+    // RFC 5737: an address of no machine.
+    for address in [&taken, "192.0.2.1:0"] {
+        let ran = scene.run(&["serve", "--listen", address]);
+        assert_eq!(ran.code, 6);
+        let said = format!("cannot listen on {address}: ");
+        assert!(
+            ran.err.contains(&said) && ran.err.contains("--listen"),
+            "{}",
+            ran.err
+        );
+        assert!(!scene.path(".ancile").exists());
+    }
+    assert!(scene.serve(&[]).welcome.starts_with("made a store"));
+}
+
+#[test]
+fn the_address_of_the_server_itself_is_no_riddle() {
+    let scene = Scene::new();
+    let server = scene.serve(&[]);
+    let address = server.address();
     let ran = scene.run(&["serve", "--listen", &address]);
     assert_eq!(ran.code, 6);
-    let said = format!("cannot listen on {address}: ");
-    assert!(
-        ran.err.contains(&said) && ran.err.contains("--listen"),
-        "{}",
-        ran.err
-    );
+    let said = format!("ancile: `.ancile` is served at {address} already; ");
+    assert!(ran.err.starts_with(&said), "{}", ran.err);
 }
+
+#[test]
+fn an_address_without_its_form_is_refused_with_it() {
+    for address in ["foo", "7878", "127.0.0.1", ":7878"] {
+        let ran = Scene::new().run(&["serve", "--listen", address]);
+        assert_eq!(ran.code, 2);
+        assert!(
+            ran.err.contains("host:port, such as 127.0.0.1:7878"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn commands_without_a_server_wait_for_each_other() {
+    let scene = Scene::new();
+    assert_eq!(scene.serve(&[]).signal("-TERM"), Some(0));
+    let running: Vec<_> = (0..COMMANDS_AT_ONCE)
+        .map(|i| {
+            let mut command = scene.command(&["write", &format!("note {i}")]);
+            command
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for one in running {
+        let ended = one.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!((ended.status.code(), said.as_str()), (Some(0), ""));
+    }
+    let listed = scene.json(&["entry", "list"]);
+    assert_eq!(listed["items"].as_array().unwrap().len(), COMMANDS_AT_ONCE);
+}
+
+/// More than the machine has processors, so that they meet.
+const COMMANDS_AT_ONCE: usize = 8;
 
 #[test]
 fn log_only_is_said_and_binds_nothing() {

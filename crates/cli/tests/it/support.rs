@@ -99,7 +99,7 @@ impl Scene {
             .unwrap();
         let mut welcome = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        while !welcome.contains("ancile demo") {
+        while !welcome.ends_with(" demo\n") {
             let read = out.read_line(&mut welcome).unwrap();
             assert_ne!(
                 read,
