@@ -3,11 +3,13 @@
 
 use crate::limits::{LINGER_BYTES_MAX, LINGER_SECONDS, Limits};
 use crate::problem::Problem;
-use crate::wire::spelled::Object;
+use crate::wire::operation::Rest;
+use crate::wire::spelled::{Object, echo};
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::error::Category;
+use serde_path_to_error::{Path, Segment};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::time::Duration;
@@ -82,27 +84,81 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, Problem> {
 
 /// Parses JSON strictly: one object, no unknown and no repeated field.
 pub(crate) fn json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
-    let Object(value) = serde_json::from_str(text).map_err(|fault| diagnose(&fault, text))?;
+    parse(text).map(|Object(value)| value)
+}
+
+/// The same for an operation of a step, without its name.
+pub(crate) fn operation<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
+    parse(text).map(|Rest(value)| value)
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json)
+        .map_err(|fault| diagnose(fault.inner(), fault.path(), text))?;
+    json.end().map_err(|fault| syntax(&fault, text))?;
     Ok(value)
 }
 
-/// Names what is wrong with a JSON text.
-fn diagnose(fault: &serde_json::Error, text: &str) -> Problem {
-    let said = fault.to_string();
+/// A place in a body as errors begin with it; empty for the whole of it. A field that is unknown
+/// is named by its message alone.
+fn place(path: &Path, said: &str) -> String {
+    let mut parts: Vec<&Segment> = path.iter().collect();
+    if let Some(Segment::Map { key }) = parts.last()
+        && said.starts_with(&format!("unknown field `{key}`"))
+    {
+        parts.pop();
+    }
+    let mut out = String::new();
+    for part in parts {
+        let dot = if out.is_empty() || matches!(part, Segment::Seq { .. }) {
+            ""
+        } else {
+            "."
+        };
+        out = format!("{out}{dot}{part}");
+    }
+    if out.is_empty() {
+        return out;
+    }
+    format!("{}: ", echo(&out))
+}
+
+/// Names what is wrong with a JSON text, and where.
+fn diagnose(fault: &serde_json::Error, path: &Path, text: &str) -> Problem {
+    if fault.classify() != Category::Data || has_lone_surrogate(text) {
+        return syntax(fault, text);
+    }
+    let said = unplaced(fault);
+    misfit(&place(path, &said), &said)
+}
+
+/// Names what is wrong with a text that is no JSON.
+fn syntax(fault: &serde_json::Error, text: &str) -> Problem {
     if has_lone_surrogate(text) {
         let detail = "a \\u escape is half of a surrogate pair; escape both halves or none";
         return Problem::malformed("lone_surrogate", detail);
     }
     let (code, step) = match fault.classify() {
         Category::Eof => ("json_truncated", "send the whole text"),
-        Category::Syntax | Category::Io => ("json_malformed", "send one JSON value (RFC 8259)"),
-        Category::Data => return misfit(&said),
+        _ => ("json_malformed", "send one JSON value (RFC 8259)"),
     };
-    Problem::malformed(code, format!("{said}; {step}"))
+    Problem::malformed(code, format!("{fault}; {step}"))
+}
+
+/// A message without line and column: the path says where, and in a step they would count from
+/// the operation.
+fn unplaced(fault: &serde_json::Error) -> String {
+    let said = fault.to_string();
+    let place = format!(" at line {} column {}", fault.line(), fault.column());
+    match said.strip_suffix(&place) {
+        Some(bare) => bare.to_owned(),
+        None => said,
+    }
 }
 
 /// Tells the ways apart in which JSON does not fit, by how serde begins its message.
-fn misfit(said: &str) -> Problem {
+fn misfit(place: &str, said: &str) -> Problem {
     let kinds = [
         ("unknown field", "unknown_field", "; leave it out"),
         ("missing field", "missing_field", "; add it"),
@@ -113,7 +169,7 @@ fn misfit(said: &str) -> Problem {
         .into_iter()
         .find(|(start, _, _)| said.starts_with(start));
     let (_, code, step) = known.unwrap_or(("", "invalid_field", ""));
-    Problem::malformed(code, format!("{said}{step}"))
+    Problem::malformed(code, format!("{place}{said}{step}"))
 }
 
 /// Whether a text of JSON holds a `\u` escape of a surrogate that is not one of a pair.

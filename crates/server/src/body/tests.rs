@@ -119,7 +119,7 @@ fn problems_inside_a_step_name_the_operation() {
     .unwrap_err()
     .detail;
     assert!(
-        said.starts_with("operation 1: `note` is no kind of entry; give one of"),
+        said.starts_with("operation 1: `kind`: `note` is no kind of entry; give one of"),
         "{said}"
     );
 }
@@ -154,14 +154,65 @@ fn a_result_is_exactly_one_thing() {
 }
 
 #[test]
-fn bodies_may_repeat_their_own_operation_only() {
-    let call = |op: &str| {
-        json::<ProposeBody>(&format!("{{\"op\":\"{op}\",\"tool\":\"t\",\"args\":{{}}}}"))
-            .unwrap()
-            .propose()
-    };
-    assert!(call("call").is_ok());
-    assert_eq!(call("write").unwrap_err().code, "wrong_op");
+fn only_an_operation_of_a_step_has_a_name() {
+    let text = r#"{"op":"call","tool":"t","args":{}}"#;
+    assert_eq!(json::<ProposeBody>(text).unwrap_err().code, "unknown_field");
+    for op in [text, r#"{"tool":"t","args":{},"op":"call"}"#] {
+        assert!(matches!(
+            ops(&step(op)).unwrap().as_slice(),
+            [StepOp::Call(_)]
+        ));
+    }
+    assert_eq!(
+        code(&step(r#"{"op":"call","op":"write"}"#)),
+        "duplicate_field"
+    );
+    assert_eq!(
+        code(&step(r#"{"op":"call","\u006fp":"write"}"#)),
+        "duplicate_field"
+    );
+}
+
+#[test]
+fn a_field_that_does_not_fit_is_named_by_its_path() {
+    let write = |text: &str| json::<WriteBody>(text).unwrap_err().detail;
+    let rows = [
+        (
+            r#"{"kind":"task","text":"a","task":{"due":1,"call":{"tool":7,"args":{}}}}"#,
+            "`task.call.tool`: invalid type: integer `7`, expected a string",
+        ),
+        (
+            r#"{"kind":"task","text":"a","task":{"due":1,"call":{"tool":"t","args":[]}}}"#,
+            "`task.call.args`: arguments are no object; give {\"name\": value}",
+        ),
+        (
+            r#"{"kind":"memory","text":"a","parents":["00", "7"]}"#,
+            "`parents[0]`: `00` is no digest; give 64 hexadecimal digits",
+        ),
+        (
+            r#"{"kind":"task","text":"a","task":{}}"#,
+            "`task`: missing field `due`; add it",
+        ),
+        (r#"{"kind":"memory"}"#, "missing field `text`; add it"),
+    ];
+    for (text, said) in rows {
+        assert_eq!(write(text), said);
+    }
+    let unknown = write(r#"{"kind":"memory","text":"a","op":"write"}"#);
+    let said = "unknown field `op`, expected one of `kind`, `namespace`, ";
+    assert!(
+        unknown.starts_with(said) && unknown.ends_with("; leave it out"),
+        "{unknown}"
+    );
+    let step = ops(&step(
+        r#"{"op":"write","kind":"memory","text":"a","colour":1}"#,
+    ));
+    let said = "operation 0: unknown field `colour`, expected one of `kind`, ";
+    let detail = step.unwrap_err().detail;
+    assert!(
+        detail.starts_with(said) && !detail.contains(" line "),
+        "{detail}"
+    );
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(crate) fn step(ask: &Ask<'_>) -> Result<Reply, Problem> {
 
 /// Decides on one call: a step of one operation.
 pub(crate) fn act(ask: &Ask<'_>) -> Result<Reply, Problem> {
-    let propose = ask.json::<ProposeBody>()?.propose()?;
+    let propose = ask.json::<ProposeBody>()?.propose();
     match only(ask, StepOp::Call(propose))? {
         StepResult::Called(answer) => Reply::ok(&CallAnswerBody::from(answer)),
         other => Err(unlike(&other)),

@@ -3,7 +3,7 @@
 
 use super::spelled::{Keyed, Spelled, bare, spelled_list};
 use super::value::{Args, CallBody};
-use super::{micros, operation, session::SessionOpenedBody};
+use super::{micros, session::SessionOpenedBody};
 use crate::problem::Problem;
 use ancile_core::{
     ApprovalId, AuthorityClass, Decision, Digest, EntryId, FieldName, MandateId, PermitId,
@@ -17,8 +17,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProposeBody {
-    /// `call`; only a step needs it.
-    op: Option<String>,
     tool: Spelled<ToolName>,
     args: Args,
     /// An approval given once.
@@ -27,16 +25,15 @@ pub(crate) struct ProposeBody {
 
 impl ProposeBody {
     /// The proposal.
-    pub(crate) fn propose(self) -> Result<Propose, Problem> {
-        operation(self.op.as_deref(), "call")?;
+    pub(crate) fn propose(self) -> Propose {
         let call = ProposedCall {
             tool: self.tool.0,
             args: self.args.0,
         };
-        Ok(Propose {
+        Propose {
             call,
             approval: bare(self.approval),
-        })
+        }
     }
 }
 
@@ -44,7 +41,6 @@ impl ProposeBody {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RedeemBody {
-    op: Option<String>,
     permit: Spelled<PermitId>,
     tool: Spelled<ToolName>,
     args: Args,
@@ -52,15 +48,12 @@ pub(crate) struct RedeemBody {
 
 impl RedeemBody {
     /// The permit, and the call that is about to be made.
-    pub(crate) fn redeem(self) -> Result<(PermitId, ProposedCall), Problem> {
-        operation(self.op.as_deref(), "redeem")?;
-        Ok((
-            self.permit.0,
-            ProposedCall {
-                tool: self.tool.0,
-                args: self.args.0,
-            },
-        ))
+    pub(crate) fn redeem(self) -> (PermitId, ProposedCall) {
+        let call = ProposedCall {
+            tool: self.tool.0,
+            args: self.args.0,
+        };
+        (self.permit.0, call)
     }
 }
 
@@ -68,7 +61,6 @@ impl RedeemBody {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResultBody {
-    op: Option<String>,
     permit: Spelled<PermitId>,
     text: Option<String>,
     fields: Option<Keyed<FieldName, String>>,
@@ -78,7 +70,6 @@ pub(crate) struct ResultBody {
 impl ResultBody {
     /// The permit, and what came back.
     pub(crate) fn result(self) -> Result<(PermitId, ToolResult), Problem> {
-        operation(self.op.as_deref(), "result")?;
         let result = match (self.text, self.fields, self.not_shown) {
             (Some(text), None, None | Some(false)) => ToolResult::Text(text),
             (None, Some(fields), None | Some(false)) => ToolResult::Fields(fields.0),

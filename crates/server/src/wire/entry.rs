@@ -3,7 +3,7 @@
 
 use super::spelled::{Object, Spelled, bare, bare_list, spelled_list};
 use super::value::CallBody;
-use super::{count, micros, operation};
+use super::{count, micros};
 use crate::problem::Problem;
 use ancile_core::{
     AuthorityClass, Channel, Digest, EntryId, EntryKind, FieldName, Micros, NamespaceName,
@@ -18,8 +18,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WriteBody {
-    /// `write`; only a step needs it.
-    op: Option<String>,
     kind: Spelled<EntryKind>,
     namespace: Option<Spelled<NamespaceName>>,
     channel: Option<Spelled<Channel>>,
@@ -67,7 +65,7 @@ impl TaskBody {
     fn spec(self) -> Result<TaskSpec, Problem> {
         Ok(TaskSpec {
             due: Micros(self.due),
-            every_seconds: count("every_seconds", self.every_seconds, u32::MAX)?,
+            every_seconds: count("every_seconds", self.every_seconds, 1..=u32::MAX)?,
             call: self.call.map(|call| call.0.into()),
         })
     }
@@ -76,7 +74,6 @@ impl TaskBody {
 impl WriteBody {
     /// The write.
     pub(crate) fn write(self) -> Result<Write, Problem> {
-        operation(self.op.as_deref(), "write")?;
         Ok(Write {
             kind: self.kind.0,
             namespace: bare(self.namespace),

@@ -4,7 +4,7 @@
 use super::micros;
 use super::spelled::{Spelled, bare, bare_list, spelled_list};
 use ancile_core::{Channel, Micros, NamespaceName, PrincipalName, Role, TenantName};
-use ancile_engine::api::{Health, KeyMade, KeySpec, KeyView, TenantSpec};
+use ancile_engine::api::{Gates, Health, KeyMade, KeySpec, KeyView, TenantSpec};
 use serde::{Deserialize, Serialize};
 
 /// A key to be made.
@@ -120,6 +120,9 @@ pub(crate) struct HealthBody {
     pub(crate) status: &'static str,
     /// `verified`, `damaged` or `down`.
     pub(crate) integrity: &'static str,
+    /// Given only where decisions do not bind: `log_only` or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gates: Option<&'static str>,
 }
 
 impl From<&Health> for HealthBody {
@@ -132,6 +135,11 @@ impl From<&Health> for HealthBody {
         Self {
             status,
             integrity: health.integrity,
+            gates: match health.gates {
+                Gates::Enforce => None,
+                Gates::LogOnly => Some("log_only"),
+                Gates::Off => Some("off"),
+            },
         }
     }
 }

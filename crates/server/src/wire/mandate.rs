@@ -42,7 +42,7 @@ impl MandateBody {
             weakest: self.weakest.0,
             not_before: Micros(self.not_before),
             not_after: Micros(self.not_after),
-            uses_max: count("uses_max", self.uses_max, u32::MAX)?,
+            uses_max: count("uses_max", self.uses_max, 1..=u32::MAX)?,
             fixed: self.fixed.0,
             allow: self.allow.0,
             amount_max: self.amount_max.0,

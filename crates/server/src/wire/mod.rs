@@ -6,6 +6,7 @@ pub(crate) mod act;
 pub(crate) mod entry;
 pub(crate) mod key;
 pub(crate) mod mandate;
+pub(crate) mod operation;
 pub(crate) mod query;
 pub(crate) mod recall;
 pub(crate) mod review;
@@ -17,6 +18,7 @@ pub(crate) mod value;
 
 use crate::problem::Problem;
 use ancile_core::Micros;
+use std::ops::RangeInclusive;
 
 /// Moments as numbers.
 fn micros(moment: Option<Micros>) -> Option<i64> {
@@ -24,26 +26,21 @@ fn micros(moment: Option<Micros>) -> Option<i64> {
 }
 
 /// Takes a count that the wire lets be negative, so that a negative one gets a clear answer.
-fn count(name: &str, value: Option<i64>, most: u32) -> Result<Option<u32>, Problem> {
+fn count(
+    name: &str,
+    value: Option<i64>,
+    range: RangeInclusive<u32>,
+) -> Result<Option<u32>, Problem> {
     let fits = |given: i64| {
         u32::try_from(given)
             .ok()
-            .filter(|count| *count <= most)
+            .filter(|count| range.contains(count))
             .ok_or_else(|| {
-                let detail = format!("`{name}` is {given}; give a whole number from 0 to {most}");
+                let (least, most) = (range.start(), range.end());
+                let detail =
+                    format!("`{name}` is {given}; give a whole number from {least} to {most}");
                 Problem::malformed("count_out_of_range", detail)
             })
     };
     value.map(fits).transpose()
-}
-
-/// Checks the name of an operation where a body repeats it.
-fn operation(given: Option<&str>, due: &'static str) -> Result<(), Problem> {
-    match given {
-        Some(op) if op != due => {
-            let detail = format!("`op` is {}; here it is `{due}`", spelled::echo(op));
-            Err(Problem::malformed("wrong_op", detail))
-        }
-        _ => Ok(()),
-    }
 }

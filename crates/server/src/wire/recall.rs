@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Questions to the memory, and packs.
 
+use super::count;
 use super::spelled::{Object, Spelled, bare};
-use super::{count, operation};
 use crate::problem::Problem;
 use ancile_core::pack::K_MAX;
 use ancile_core::{AuthorityClass, Channel, Digest, EntryId, EntryKind, NamespaceName};
@@ -13,8 +13,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecallBody {
-    /// `recall`; only a step needs it.
-    op: Option<String>,
     /// Outside a session: the namespace.
     namespace: Option<Spelled<NamespaceName>>,
     /// The words.
@@ -40,7 +38,8 @@ struct BoundBody {
 
 impl BoundBody {
     fn spec(&self) -> Result<BoundSpec, Problem> {
-        let slots = |name, value| count(name, Some(value), K_MAX).map(Option::unwrap_or_default);
+        let slots =
+            |name, value| count(name, Some(value), 0..=K_MAX).map(Option::unwrap_or_default);
         Ok(BoundSpec {
             floor: slots("floor", self.floor)?,
             ceiling: slots("ceiling", self.ceiling)?,
@@ -69,11 +68,10 @@ impl RecallBody {
     }
 
     fn recall(self) -> Result<Recall, Problem> {
-        operation(self.op.as_deref(), "recall")?;
         Ok(Recall {
             query: self.query,
-            k: count("k", self.k, K_MAX)?,
-            tokens: count("tokens", self.tokens, u32::MAX)?,
+            k: count("k", self.k, 1..=K_MAX)?,
+            tokens: count("tokens", self.tokens, 1..=u32::MAX)?,
             max_class: bare(self.max_class),
             bound: self.bound.map(|bound| bound.0.spec()).transpose()?,
         })

@@ -3,10 +3,10 @@
 
 use super::act::{CallAnswerBody, ProposeBody, RedeemBody, ResultBody};
 use super::entry::{WriteBody, WrittenBody};
-use super::operation;
+use super::operation::Named;
 use super::recall::{PackBody, RecallBody};
 use super::spelled::{Spelled, bare, echo};
-use crate::body::json;
+use crate::body::{json, operation};
 use crate::problem::Problem;
 use ancile_core::{AuthorityClass, Channel, Digest};
 use ancile_engine::api::{Expose, ExposureKind, STEP_OPS_MAX, StepAnswer, StepOp, StepResult};
@@ -19,12 +19,6 @@ use serde_json::value::RawValue;
 pub(crate) struct StepBody<'a> {
     #[serde(borrow)]
     ops: Vec<&'a RawValue>,
-}
-
-/// The name of an operation; the rest is read by its own type.
-#[derive(Deserialize)]
-struct Named {
-    op: String,
 }
 
 impl StepBody<'_> {
@@ -43,18 +37,18 @@ impl StepBody<'_> {
 
 fn op(text: &str) -> Result<StepOp, Problem> {
     Ok(match json::<Named>(text)?.op.as_str() {
-        "expose" => StepOp::Expose(json::<ExposeBody>(text)?.expose()?),
-        "recall" => StepOp::Recall(json::<RecallBody>(text)?.in_session()?),
-        "call" => StepOp::Call(json::<ProposeBody>(text)?.propose()?),
+        "expose" => StepOp::Expose(operation::<ExposeBody>(text)?.expose()),
+        "recall" => StepOp::Recall(operation::<RecallBody>(text)?.in_session()?),
+        "call" => StepOp::Call(operation::<ProposeBody>(text)?.propose()),
         "redeem" => {
-            let (permit, call) = json::<RedeemBody>(text)?.redeem()?;
+            let (permit, call) = operation::<RedeemBody>(text)?.redeem();
             StepOp::Redeem(permit, call)
         }
         "result" => {
-            let (permit, result) = json::<ResultBody>(text)?.result()?;
+            let (permit, result) = operation::<ResultBody>(text)?.result()?;
             StepOp::Result(permit, result)
         }
-        "write" => StepOp::Write(json::<WriteBody>(text)?.write()?),
+        "write" => StepOp::Write(operation::<WriteBody>(text)?.write()?),
         other => {
             let names = "expose, recall, call, redeem, result, write";
             let detail = format!("`op` is {}; give one of {names}", echo(other));
@@ -67,7 +61,6 @@ fn op(text: &str) -> Result<StepOp, Problem> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExposeBody {
-    op: Option<String>,
     kind: Spelled<ExposureKind>,
     channel: Option<Spelled<Channel>>,
     text: String,
@@ -76,14 +69,13 @@ struct ExposeBody {
 }
 
 impl ExposeBody {
-    fn expose(self) -> Result<Expose, Problem> {
-        operation(self.op.as_deref(), "expose")?;
-        Ok(Expose {
+    fn expose(self) -> Expose {
+        Expose {
             kind: self.kind.0,
             channel: bare(self.channel),
             text: self.text,
             locator: self.locator,
-        })
+        }
     }
 }
 

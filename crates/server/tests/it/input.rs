@@ -172,7 +172,7 @@ const ROWS: &[Row] = &[
         "/v1/recall",
         "{\"op\":\"write\",\"query\":\"a\",\"namespace\":\"main\"}",
         400,
-        "wrong_op",
+        "unknown_field",
     ),
     (
         Verb::Post,
@@ -271,15 +271,19 @@ fn a_problem_names_the_limit_and_the_next_step() {
     let negative = json!({"query": "a", "namespace": "main", "k": -1});
     assert_eq!(
         detail(&negative),
-        "`k` is -1; give a whole number from 0 to 256"
+        "`k` is -1; give a whole number from 1 to 256"
     );
     let unknown = detail(&json!({"query": "a", "limit": 1}));
-    assert!(unknown.starts_with("unknown field `limit`, expected one of `op`, `namespace`"));
+    assert!(unknown.starts_with("unknown field `limit`, expected one of `namespace`"));
     assert!(unknown.ends_with("; leave it out"), "{unknown}");
     let kind = json!({"kind": "note", "text": "a"});
     let said = w.post(&w.user, "/v1/entries", &kind).json();
     let said = said["detail"].as_str().unwrap();
-    assert!(said.starts_with("`note` is no kind of entry; give one of memory, task, context_file"));
+    assert!(
+        said.starts_with(
+            "`kind`: `note` is no kind of entry; give one of memory, task, context_file"
+        )
+    );
 }
 
 #[test]
