@@ -128,11 +128,15 @@ fn problem(status: StatusCode, text: &str) -> Failure {
     let said = field("detail").or_else(|| field("title"));
     let text = match said {
         Some(said) => said.to_owned(),
+        None if field("status") == Some("down") => DOWN.to_owned(),
         None => format!("the server answers {status} without saying why; see its log"),
     };
     Failure::new(exit, code, text)
 }
 
+/// What is said of a server whose health is `down`.
+const DOWN: &str = "the server runs, but its store is down and takes nothing; see its log, then \
+                    start it again";
 /// The code of an answer that was refused since the store was edited behind its back.
 const TAMPERED: &str = "lineage_broken";
 

@@ -3,6 +3,7 @@
 
 pub mod admin;
 pub mod audit;
+pub mod calls;
 pub mod entries;
 pub mod mandates;
 pub mod review;

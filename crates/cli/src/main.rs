@@ -14,7 +14,7 @@ mod print;
 mod when;
 
 use clap::{Parser, Subcommand};
-use commands::{admin, audit, entries, mandates, review, serve, sessions, sources, tasks};
+use commands::{admin, audit, calls, entries, mandates, review, serve, sessions, sources, tasks};
 use failure::{Exit, Failure};
 use place::Place;
 use std::path::PathBuf;
@@ -61,8 +61,14 @@ enum Command {
     Session(sessions::Session),
     /// Send one round trip: exposures, recall, calls, results and writes, in order
     Step(sessions::Step),
+    /// Report one thing that was shown in a session
+    Expose(sessions::Expose),
     /// Ask the act gate about one call
-    Act(sessions::Act),
+    Act(calls::Act),
+    /// Use a permit up, just before its call is made
+    Redeem(calls::Redeem),
+    /// Report what a permitted call gave
+    Result(calls::Report),
     /// Write an entry
     Write(entries::Write),
     /// Recall entries
@@ -132,7 +138,10 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Audit(args) => audit::run(&place, &args),
         Command::Session(args) => sessions::session(&place, args),
         Command::Step(args) => sessions::step(&place, &args),
-        Command::Act(args) => sessions::act(&place, &args),
+        Command::Expose(args) => sessions::expose(&place, &args),
+        Command::Act(args) => calls::act(&place, &args),
+        Command::Redeem(args) => calls::redeem(&place, &args),
+        Command::Result(args) => calls::result(&place, &args),
         Command::Write(args) => entries::write(&place, &args),
         Command::Recall(args) => entries::recall(&place, &args),
         Command::Entry(args) => entries::entry(&place, &args),
@@ -163,4 +172,5 @@ Exit codes:
   5  the store is damaged, or was edited behind its back
   6  no store here, no server answers, or it cannot answer now
 
-Flags go before the environment (ANCILE_HOME, ANCILE_KEY_FILE, ANCILE_SESSION_TOKEN).";
+Flags go before the environment (ANCILE_HOME, ANCILE_KEY_FILE, ANCILE_SESSION,
+ANCILE_SESSION_TOKEN).";

@@ -84,10 +84,18 @@ impl Place {
         self.reach(Some(token))
     }
 
-    /// Connects without a key, for what anybody may ask.
+    /// Connects without a key to a server that runs, for what anybody may ask of it.
     pub fn connect_openly(&self) -> Result<Connection, Failure> {
         self.must_exist()?;
-        self.reach(None)
+        let address = running(&self.home).ok_or_else(|| {
+            let text = format!(
+                "no server runs for `{}`; start one by `ancile serve`, or look at the store by \
+                 `ancile audit verify`",
+                self.home.display()
+            );
+            Failure::new(Exit::Unavailable, "no_server", text)
+        })?;
+        Ok(Connection::to(address, None))
     }
 
     fn must_exist(&self) -> Result<(), Failure> {
@@ -140,6 +148,11 @@ impl Connection {
             client,
             own: Some((handle, engine)),
         })
+    }
+
+    /// Whether the server is our own: what it holds in memory alone ends with this command.
+    pub const fn ends_here(&self) -> bool {
+        self.own.is_some()
     }
 
     /// Ends it; a server of our own stops and closes its store.

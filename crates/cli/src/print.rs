@@ -46,16 +46,6 @@ impl Answer {
         Self::with(value, text)
     }
 
-    /// Ends as the decision in the value says.
-    pub fn deciding(mut self) -> Self {
-        self.exit = match self.value.get("decision").and_then(Value::as_str) {
-            Some("permit" | "permit_labelled") => Exit::Done,
-            Some("ask") => Exit::Asked,
-            _ => Exit::Refused,
-        };
-        self
-    }
-
     /// Prints it.
     pub fn print(&self, json: bool) {
         if json {
@@ -109,6 +99,16 @@ pub fn line(text: &str) -> String {
         }
     }
     out
+}
+
+/// A text as one word of a POSIX shell, on one line.
+pub fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let text = line(text);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// A text with its own lines, each indented.

@@ -40,6 +40,9 @@ fn a_status_becomes_the_documented_exit() {
         );
         assert_eq!(problem(status, "<html>").exit, exit);
     }
+    let down = problem(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"down"}"#);
+    assert_eq!(down.exit, Exit::Unavailable);
+    assert!(down.text.contains("start it again"), "{}", down.text);
     let edited = problem(StatusCode::CONFLICT, r#"{"code":"lineage_broken"}"#);
     assert_eq!(edited.exit, Exit::Damaged);
 }

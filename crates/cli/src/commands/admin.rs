@@ -3,7 +3,7 @@
 
 use super::{file_or_stdin, given, json_of};
 use crate::client::segment;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::place::{KeyRole, Place};
 use crate::print::{self, Answer};
 use crate::when;
@@ -185,7 +185,18 @@ pub fn checkpoint(place: &Place) -> Result<Answer, Failure> {
     ))
 }
 
-/// Runs `ancile health`.
+/// Runs `ancile health`: exit 0 where all holds, 5 where something is damaged, 6 without a server.
 pub fn health(place: &Place) -> Result<Answer, Failure> {
-    place.connect_openly()?.get("/healthz").map(Answer::plain)
+    let value = place.connect_openly()?.get("/healthz")?;
+    let field = |name: &str| value.get(name).and_then(Value::as_str);
+    let whole = field("integrity") == Some("verified");
+    let mut text = print::block(&value, 0);
+    if !whole {
+        text.push_str("something was edited or lost; ancile audit verify says what\n");
+    }
+    if field("gates").is_some() {
+        text.push_str("the gates only log: no decision binds\n");
+    }
+    let exit = if whole { Exit::Done } else { Exit::Damaged };
+    Ok(Answer { value, text, exit })
 }

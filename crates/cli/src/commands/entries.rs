@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing, recalling and reading entries.
 
-use super::{PageArgs, given, sessions::InSession, text_or_stdin};
+use super::sessions::{self, InSession};
+use super::{PageArgs, given, text_or_stdin};
 use crate::client::segment;
 use crate::failure::Failure;
 use crate::place::{KeyRole, Place};
@@ -105,7 +106,7 @@ pub struct Recall {
     /// Its token
     #[arg(
         long,
-        env = "ANCILE_SESSION_TOKEN",
+        env = sessions::TOKEN,
         hide_env_values = true,
         value_name = "TOKEN"
     )]
@@ -123,7 +124,7 @@ pub fn recall(place: &Place, args: &Recall) -> Result<Answer, Failure> {
     let value = match (&args.session, &args.session_token) {
         (Some(id), Some(token)) => {
             let session = InSession::new(id.clone(), token.clone());
-            session.recall(place, &body)?
+            session.send(&*place.connect(KeyRole::Host)?, "recall", &body)?
         }
         _ => {
             if let Some(map) = body.as_object_mut() {

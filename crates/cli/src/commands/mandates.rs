@@ -14,11 +14,11 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 /// `ancile mandate`
 #[derive(Subcommand)]
 pub enum Mandate {
-    /// Show the Cedar text of a mandate, then store it
+    /// Show the Cedar text of a mandate, ask at the terminal, then store it
     Grant {
         #[command(flatten)]
         terms: Terms,
-        /// Store it without asking
+        /// Store it without asking; needed where standard input is no terminal
         #[arg(long)]
         yes: bool,
     },
@@ -208,11 +208,13 @@ fn shown(draft: &Value, terms: &Value) -> String {
     out
 }
 
-/// Asks a person at a terminal; whoever is not at one has seen the text on standard output.
+/// Asks a person at a terminal. Without one nobody has agreed.
 fn agreed() -> Result<bool, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
-        return Ok(true);
+        let text = "nothing was stored: standard input is no terminal to ask at; read the text, \
+                    then give --yes";
+        return Err(Failure::usage(text));
     }
     let asked = |fault: std::io::Error| Failure::usage(format!("cannot ask: {fault}; give --yes"));
     let mut to = std::io::stderr();

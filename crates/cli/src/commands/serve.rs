@@ -193,7 +193,7 @@ impl Welcome<'_> {
 
     /// A first call that works as it stands.
     fn curl(&self) -> String {
-        let key = quoted(&self.key(KeyRole::User).display().to_string());
+        let key = print::word(&self.key(KeyRole::User).display().to_string());
         format!(
             "curl -sS -H \"Authorization: Bearer $(cat {key})\" \
              -H 'Content-Type: application/json' \
@@ -211,7 +211,7 @@ impl Welcome<'_> {
             none if none.is_empty() => "ancile".to_owned(),
             some => some,
         };
-        format!("{} demo", quoted(&print::line(&called)))
+        format!("{} demo", print::word(&print::line(&called)))
     }
 
     fn json(&self) -> serde_json::Value {
@@ -273,13 +273,4 @@ impl Welcome<'_> {
         );
         out
     }
-}
-
-/// A text as one word of a POSIX shell.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sessions, steps and single calls.
+//! Sessions, steps, and what was shown in them.
 
-use super::{CallArgs, file_or_stdin, given, json_of};
-use crate::client::segment;
-use crate::failure::Failure;
+use super::{file_or_stdin, given, json_of, text_or_stdin};
+use crate::client::{Client, segment};
+use crate::failure::{Exit, Failure};
 use crate::place::{KeyRole, Place};
 use crate::print::{self, Answer};
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Value, json};
-use std::fmt::Write as _;
+use serde_json::{Map, Value, json};
 
 /// `ancile session`
 #[derive(Subcommand)]
@@ -30,6 +29,9 @@ pub enum Session {
         /// The host reports all that is shown; without it the session is class 4
         #[arg(long)]
         observed: bool,
+        /// Print the session and its token as shell variables, for `eval "$(...)"`
+        #[arg(long)]
+        env: bool,
     },
     /// Show a session
     Show {
@@ -56,17 +58,22 @@ pub enum Mode {
 #[derive(Args)]
 pub struct InSession {
     /// The session
-    #[arg(long = "session", value_name = "ID")]
+    #[arg(long = "session", env = SESSION, value_name = "ID")]
     id: String,
     /// Its token
     #[arg(
         long,
-        env = "ANCILE_SESSION_TOKEN",
+        env = TOKEN,
         hide_env_values = true,
         value_name = "TOKEN"
     )]
     session_token: String,
 }
+
+/// The environment variable that names the session where `--session` does not.
+const SESSION: &str = "ANCILE_SESSION";
+/// The environment variable that holds its token.
+pub const TOKEN: &str = "ANCILE_SESSION_TOKEN";
 
 impl InSession {
     /// The session with this id and token.
@@ -74,16 +81,33 @@ impl InSession {
         Self { id, session_token }
     }
 
-    fn send(&self, place: &Place, verb: &str, body: &Value) -> Result<Value, Failure> {
+    /// Sends something within the session; the verb is the last part of the path.
+    pub fn send(&self, server: &Client, verb: &str, body: &Value) -> Result<Value, Failure> {
         let path = format!("/v1/sessions/{}/{verb}", segment(&self.id));
-        place
-            .connect(KeyRole::Host)?
-            .in_session(&path, body, &self.session_token)
+        server.in_session(&path, body, &self.session_token)
     }
 
-    /// Recalls within the session.
-    pub fn recall(&self, place: &Place, body: &Value) -> Result<Value, Failure> {
-        self.send(place, "recall", body)
+    /// Sends a step of one operation: its answer, and beside it the class of the session after it.
+    pub fn one(&self, server: &Client, op: &Value) -> Result<Map<String, Value>, Failure> {
+        let step = self.send(server, "step", &json!({ "ops": [op] }))?;
+        let Some(Value::Object(answer)) = step.pointer("/results/0") else {
+            let text = "the server's answer to a step of one operation holds none; is it of this \
+                        release?";
+            return Err(Failure::new(Exit::Unavailable, "other_release", text));
+        };
+        let mut answer = answer.clone();
+        answer.remove("op");
+        let class = step.get("class").cloned().unwrap_or_default();
+        answer.insert("session_class".to_owned(), class);
+        Ok(answer)
+    }
+
+    /// The flag that names the session, unless the environment does.
+    pub fn flag(&self) -> String {
+        if std::env::var(SESSION).is_ok_and(|id| id == self.id) {
+            return String::new();
+        }
+        format!(" --session {}", print::word(&self.id))
     }
 }
 
@@ -96,6 +120,7 @@ pub fn session(place: &Place, args: Session) -> Result<Answer, Failure> {
             namespace,
             mode,
             observed,
+            env,
         } => {
             let mode = match mode {
                 Mode::Interactive => "interactive",
@@ -105,17 +130,18 @@ pub fn session(place: &Place, args: Session) -> Result<Answer, Failure> {
                 "agent": agent, "user": user, "namespace": namespace, "mode": mode,
                 "observed": observed,
             });
-            place
-                .connect(KeyRole::Host)?
-                .post("/v1/sessions", &body)
-                .map(Answer::plain)
+            let value = place.connect(KeyRole::Host)?.post("/v1/sessions", &body)?;
+            Ok(match env {
+                true => Answer::with(value.clone(), variables(&value)),
+                false => Answer::plain(value),
+            })
         }
         Session::Show { id } => {
             let path = format!("/v1/sessions/{}", segment(&id));
             place.connect(KeyRole::Host)?.get(&path).map(Answer::plain)
         }
         Session::Close { session } => {
-            session.send(place, "close", &json!({}))?;
+            session.send(&*place.connect(KeyRole::Host)?, "close", &json!({}))?;
             let value = json!({ "closed": session.id });
             Ok(Answer::with(
                 value,
@@ -123,6 +149,16 @@ pub fn session(place: &Place, args: Session) -> Result<Answer, Failure> {
             ))
         }
     }
+}
+
+/// A session just opened, as a shell takes it.
+fn variables(opened: &Value) -> String {
+    let mut out = String::new();
+    for (variable, name) in [(SESSION, "id"), (TOKEN, "token")] {
+        let value = opened.get(name).and_then(Value::as_str).unwrap_or_default();
+        out.push_str(&format!("export {variable}={}\n", print::word(value)));
+    }
+    out
 }
 
 /// `ancile step`
@@ -140,71 +176,38 @@ pub fn step(place: &Place, args: &Step) -> Result<Answer, Failure> {
         list @ Value::Array(_) => json!({ "ops": list }),
         other => other,
     };
-    args.session.send(place, "step", &body).map(Answer::plain)
+    let server = place.connect(KeyRole::Host)?;
+    args.session.send(&server, "step", &body).map(Answer::plain)
 }
 
-/// `ancile act`
+/// `ancile expose`
 #[derive(Args)]
-pub struct Act {
+pub struct Expose {
     #[command(flatten)]
     session: InSession,
-    #[command(flatten)]
-    call: CallArgs,
-    /// An approval that this call was given once
+    /// What it was: user_turn, system_prompt, tool_list, text or peer_message
     #[arg(long)]
-    approval: Option<String>,
+    kind: String,
+    /// The way it came in, for a text: web, document, tool and the like
+    #[arg(long)]
+    channel: Option<String>,
+    /// Where it came from
+    #[arg(long)]
+    locator: Option<String>,
+    /// The text; `-`: standard input
+    text: String,
 }
 
-/// Runs `ancile act`: exit 0 permitted, 1 denied, 3 asked.
-pub fn act(place: &Place, args: &Act) -> Result<Answer, Failure> {
-    let Some((tool, arguments)) = args.call.call()? else {
-        return Err(Failure::usage(
-            "no call to ask about; name its tool by --tool",
-        ));
-    };
-    let approval = json!(args.approval);
-    let body = given([
-        ("tool", json!(tool)),
-        ("args", arguments),
-        ("approval", approval),
+/// Runs `ancile expose`.
+pub fn expose(place: &Place, args: &Expose) -> Result<Answer, Failure> {
+    let op = given([
+        ("op", json!("expose")),
+        ("kind", json!(args.kind)),
+        ("channel", json!(args.channel)),
+        ("locator", json!(args.locator)),
+        ("text", json!(text_or_stdin(&args.text)?)),
     ]);
-    let value = args.session.send(place, "act", &body)?;
-    let text = decision(&value);
-    Ok(Answer::with(value, text).deciding())
-}
-
-/// A decision with its reasons, for people.
-pub fn decision(value: &Value) -> String {
-    let field = |name: &str| print::cell(name, value.get(name).unwrap_or(&Value::Null));
-    let mut out = format!("{}\n", field("decision").to_uppercase());
-    for name in [
-        "would_be",
-        "class",
-        "digest",
-        "permit",
-        "permit_expires",
-        "approval",
-        "mandate",
-    ] {
-        if value.get(name).is_some_and(|value| !value.is_null()) {
-            _ = writeln!(out, "  {name}: {}", field(name));
-        }
-    }
-    for reason in value
-        .get("reasons")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let part = |name: &str| print::cell(name, reason.get(name).unwrap_or(&Value::Null));
-        _ = writeln!(out, "  because {}: {}", part("rule"), part("text"));
-        if part("entries") != "-" {
-            _ = writeln!(out, "    entries: {}", part("entries"));
-        }
-    }
-    if let Some(approval) = value.get("approval").and_then(Value::as_str) {
-        let id = print::line(approval);
-        _ = writeln!(out, "  a person says by: ancile approval show {id}");
-    }
-    out
+    let server = place.connect(KeyRole::Host)?;
+    let answer = args.session.one(&server, &op)?;
+    Ok(Answer::plain(Value::Object(answer)))
 }

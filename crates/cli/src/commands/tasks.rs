@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tasks: something to be done later.
 
-use super::{CallArgs, PageArgs, given, sessions::decision, text_or_stdin};
+use super::{CallArgs, PageArgs, calls, given, text_or_stdin};
 use crate::client::segment;
-use crate::failure::Failure;
-use crate::place::{KeyRole, Place};
+use crate::failure::{Exit, Failure};
+use crate::place::{Connection, KeyRole, Place};
 use crate::print::{self, Answer};
 use crate::when;
 use clap::Subcommand;
@@ -41,7 +41,7 @@ pub enum Task {
         #[command(flatten)]
         page: PageArgs,
     },
-    /// Fire a due task: exit 0 permitted, 1 denied, 3 asked
+    /// Fire a due task: exit 0 permitted, 1 it or its call denied, 3 it or its call asked
     Fire {
         /// The task
         id: String,
@@ -104,16 +104,37 @@ pub fn run(place: &Place, args: Task) -> Result<Answer, Failure> {
         Task::Fire { id, agent, user } => {
             let path = format!("/v1/tasks/{}/fire", segment(&id));
             let body = json!({ "agent": agent, "user": user });
-            let value = place.connect(KeyRole::Host)?.post(&path, &body)?;
-            let text = fired(&value);
-            Ok(Answer::with(value, text).deciding())
+            let server = place.connect(KeyRole::Host)?;
+            let value = server.post(&path, &body)?;
+            let text = fired(&value, &server);
+            let exit = exit(&value);
+            Ok(Answer { value, text, exit })
         }
     }
 }
 
+/// The call that a fired task makes, with what was decided on it; none where it makes none.
+fn called(value: &Value) -> Option<&Value> {
+    value.get("call").filter(|call| !call.is_null())
+}
+
+/// Denied if the task or its call is; else asked if either is.
+fn exit(value: &Value) -> Exit {
+    let task = calls::exit(value);
+    match (task, called(value).map(calls::exit)) {
+        (Exit::Refused, _) | (_, Some(Exit::Refused)) => Exit::Refused,
+        (Exit::Asked, _) | (_, Some(Exit::Asked)) => Exit::Asked,
+        _ => task,
+    }
+}
+
 /// A fired task for people.
-fn fired(value: &Value) -> String {
-    let mut out = decision(value);
+fn fired(value: &Value, server: &Connection) -> String {
+    let mut out = calls::name(value);
+    if let Some(call) = called(value) {
+        _ = write!(out, "; its call: {}", calls::name(call));
+    }
+    _ = write!(out, "\n{}", calls::reasoned(value, 2));
     let cell = |name: &str| print::cell(name, value.get(name).unwrap_or(&Value::Null));
     if cell("quarantined") == "true" {
         out.push_str("  the task went to the quarantine shelf\n");
@@ -121,10 +142,23 @@ fn fired(value: &Value) -> String {
     if let Some(payload) = value.get("payload").and_then(Value::as_str) {
         _ = write!(out, "  payload:\n{}", print::lines(payload, 4));
     }
-    for name in ["session", "proposed", "call"] {
+    for name in ["session", "proposed"] {
         if let Some(part) = value.get(name).filter(|part| !part.is_null()) {
             _ = write!(out, "  {name}:\n{}", print::block(part, 4));
         }
     }
+    if let Some(call) = called(value) {
+        _ = write!(out, "  call:\n{}", calls::reasoned(call, 4));
+        out.push_str(&calls::next(call, server, &flags(value)));
+    }
     out
+}
+
+/// The flags that name the session and the call of a fired task.
+fn flags(value: &Value) -> String {
+    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
+    let session = text("/session/id").unwrap_or_default();
+    let args = value.pointer("/proposed/args").unwrap_or(&Value::Null);
+    let call = calls::call_flags(text("/proposed/tool").unwrap_or_default(), args);
+    format!(" --session {}{call}", print::word(session))
 }

@@ -10,6 +10,7 @@ mod commands;
 mod demo;
 mod running;
 mod support;
+mod walk;
 
 #[test]
 fn every_file_here_is_compiled() {
@@ -26,7 +27,8 @@ fn every_file_here_is_compiled() {
             "demo.rs",
             "main.rs",
             "running.rs",
-            "support.rs"
+            "support.rs",
+            "walk.rs"
         ]
     );
 }

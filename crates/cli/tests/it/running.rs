@@ -218,6 +218,27 @@ fn commands_without_a_server_wait_for_each_other() {
 const COMMANDS_AT_ONCE: usize = 8;
 
 #[test]
+fn health_ends_as_the_store_stands() {
+    let mut scene = Scene::served();
+    scene.json(&["write", "the boiler man comes on Friday"]);
+    let health = scene.run(&["health"]);
+    let well = "status: ok\nintegrity: verified\n";
+    assert_eq!((health.code, health.out.as_str()), (0, well));
+    scene.stop();
+    let none = scene.run(&["health"]);
+    assert_eq!((none.code, none.out.as_str()), (6, ""));
+    let said = "no server runs for `.ancile`; start one by `ancile serve`";
+    assert!(none.err.contains(said), "{}", none.err);
+    scene.edit(b"Friday", b"Sunday");
+    let server = scene.serve(&["--gates", "log-only"]);
+    let damaged = scene.run(&["health"]);
+    let said = "status: degraded\nintegrity: damaged\ngates: log_only\nsomething was edited or \
+                lost; ancile audit verify says what\nthe gates only log: no decision binds\n";
+    assert_eq!((damaged.code, damaged.out.as_str()), (5, said));
+    assert_eq!(server.signal("-TERM"), Some(0));
+}
+
+#[test]
 fn log_only_is_said_and_binds_nothing() {
     let scene = Scene::new();
     let server = scene.serve(&["--gates", "log-only"]);

@@ -23,6 +23,15 @@ pub struct Server {
     pub welcome: String,
 }
 
+/// What the environment can say; no test has any of it from outside.
+const ENVIRONMENT: [&str; 5] = [
+    "ANCILE_HOME",
+    "ANCILE_KEY_FILE",
+    "ANCILE_SESSION",
+    "ANCILE_SESSION_TOKEN",
+    "ANCILE_LOG",
+];
+
 impl Scene {
     pub fn new() -> Self {
         Self {
@@ -48,15 +57,44 @@ impl Scene {
             .args(args)
             .current_dir(self.dir.path())
             .stdin(Stdio::null());
-        for name in [
-            "ANCILE_HOME",
-            "ANCILE_KEY_FILE",
-            "ANCILE_SESSION_TOKEN",
-            "ANCILE_LOG",
-        ] {
+        for name in ENVIRONMENT {
             command.env_remove(name);
         }
         command
+    }
+
+    /// A shell that runs this script, with our binary as `ancile`.
+    pub fn shell(&self, script: &str) -> Command {
+        let ours = std::path::Path::new(env!("CARGO_BIN_EXE_ancile"));
+        let mut path = ours.parent().unwrap().as_os_str().to_owned();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", script])
+            .env("PATH", path)
+            .current_dir(self.dir.path())
+            .stdin(Stdio::null());
+        for name in ENVIRONMENT {
+            shell.env_remove(name);
+        }
+        shell
+    }
+
+    /// Overwrites these bytes of the store's database where it first has them.
+    pub fn edit(&self, old: &[u8], new: &[u8]) {
+        let database = self.path(".ancile/data/store.db");
+        let mut bytes = std::fs::read(&database).unwrap();
+        let mut windows = bytes.windows(old.len());
+        let at = windows.position(|window| window == old).unwrap();
+        bytes[at..at + new.len()].copy_from_slice(new);
+        std::fs::write(&database, bytes).unwrap();
+    }
+
+    /// Ends the server.
+    pub fn stop(&mut self) {
+        let server = self.server.take().unwrap();
+        assert_eq!(server.signal("-TERM"), Some(0));
     }
 
     pub fn run(&self, args: &[&str]) -> Ran {
@@ -113,7 +151,7 @@ impl Scene {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
+    pub fn of(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a person does at a shell, from one printed command to the next.
+
+use crate::commands::MANIFEST;
+use crate::support::{Ran, Scene};
+use std::process::Command;
+
+/// A scene with a manifest, walked in a shell.
+fn walked() -> Scene {
+    let scene = Scene::served();
+    assert_eq!(scene.run_with(&["manifest", "set", "-"], MANIFEST).code, 0);
+    scene
+}
+
+/// An open session in which the user said this.
+const SAID: &str = "eval \"$(ancile session open --observed --env)\"
+ancile expose --kind user_turn \"$TURN\"
+";
+
+/// Runs a script in which `ancile` is ours and the user said the turn.
+fn script(scene: &Scene, turn: &str, script: &str) -> Ran {
+    let mut shell: Command = scene.shell(&format!("{SAID}{script}"));
+    Ran::of(shell.env("TURN", turn).output().unwrap())
+}
+
+/// The printed line that begins so, without that beginning.
+fn after<'o>(out: &'o str, head: &str) -> &'o str {
+    let found = out.lines().find_map(|line| line.trim().strip_prefix(head));
+    assert_ne!(found, None, "no `{head}` in:\n{out}");
+    found.unwrap()
+}
+
+const TURN: &str = "pay 80.00 EUR to DE02120300000000202051";
+const ACT: &str = "ancile act --tool pay --arg account=DE02120300000000202051 \
+                   --arg 'amount=80.00 EUR'";
+
+#[test]
+fn each_step_of_a_permit_names_the_next() {
+    let scene = walked();
+    let walk = format!(
+        "next() {{ sed -n \"s/^  $1: //p\" | head -1; }}
+        said=$({ACT}); echo \"$said\"
+        step=$(echo \"$said\" | next next); echo \"$step\"
+        redeemed=$(eval \"$step\"); echo \"$redeemed\"
+        ancile session show $ANCILE_SESSION
+        step=$(echo \"$redeemed\" | next then | sed 's/ --text.*//'); echo \"$step\"
+        eval \"$step --text 'paid, ref 7'\"
+        eval \"$step --not-shown\""
+    );
+    let ran = script(&scene, TURN, &walk);
+    let out = &ran.out;
+    assert!(out.contains("\nPERMIT\n"), "{out}{}", ran.err);
+    let redeem = after(out, "next: ancile redeem");
+    let call = " --tool pay --arg account=DE02120300000000202051 --arg amount='80.00 EUR' ";
+    assert!(redeem.starts_with(call), "{redeem}");
+    assert!(out.contains("redeemed; make the call now, once\n"), "{out}");
+    assert!(out.contains("outstanding: "), "{out}");
+    assert!(
+        out.contains("class: untrusted\nsession_class: untrusted\n"),
+        "{out}"
+    );
+    // The result was reported: there is nothing more to say of it.
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("reported before"), "{}", ran.err);
+}
+
+#[test]
+fn a_result_that_was_not_shown_leaves_the_session_as_it_was() {
+    let walk = format!(
+        "permit=$({ACT} | sed -n 's/^  permit: //p')
+        ancile redeem $permit {call}; ancile result $permit --not-shown",
+        call = ACT.trim_start_matches("ancile act "),
+    );
+    let ran = script(&walked(), TURN, &walk);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.ends_with("session_class: user_authored\n"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_result_says_exactly_one_thing() {
+    let scene = Scene::new();
+    let base = ["result", "x", "--session", "s", "--session-token", "t"];
+    for more in [
+        &[][..],
+        &["--text", "a", "--not-shown"],
+        &["--text", "a", "--field", "b=c"],
+    ] {
+        assert_eq!(scene.run(&[&base[..], more].concat()).code, 2, "{more:?}");
+    }
+}
+
+#[test]
+fn without_a_server_a_permit_is_said_to_end() {
+    let mut scene = walked();
+    scene.stop();
+    let ran = script(&scene, TURN, ACT);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    after(&ran.out, "the permit ends with this command");
+    assert!(!ran.out.contains("redeem"), "{}", ran.out);
+}
+
+#[test]
+fn an_ask_names_its_way_to_the_call() {
+    let scene = walked();
+    let walk = format!(
+        "ancile session close >/dev/null
+        eval \"$(ancile session open --observed --mode interactive --env)\"
+        ancile expose --kind user_turn hello
+        ancile expose --kind text --channel web --locator https://a.example 'a page'
+        said=$({ACT}); echo \"$said, $?\"
+        ask=$(echo \"$said\" | sed -n 's/^  approval: //p')
+        digest=$(echo \"$said\" | sed -n 's/^  digest: //p')
+        ancile approval approve $ask $digest >/dev/null
+        eval \"$(echo \"$said\" | sed -n 's/^  then: //p')\""
+    );
+    let ran = script(&scene, "x", &walk);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let at = |text: &str| {
+        let found = ran.out.find(text);
+        assert_ne!(found, None, "no `{text}` in:\n{}", ran.out);
+        found
+    };
+    assert!(at("class: untrusted\nsession_class: untrusted\n") < at("\nASK\n"));
+    assert!(at(", 3\n") < at("\nPERMIT\n"));
+    after(&ran.out, "next: ancile redeem --tool pay ");
+}
+
+#[test]
+fn a_fired_task_ends_as_its_call_does() {
+    let scene = walked();
+    let fire = |args: &[&str]| {
+        let added = [&["task", "add", "pay the rent", "--due", "now"][..], args].concat();
+        let task = scene.json(&added);
+        scene.run(&["task", "fire", task["id"].as_str().unwrap()])
+    };
+    let account = "account=DE02120300000000202051";
+    let call = [
+        "--tool",
+        "pay",
+        "--arg",
+        account,
+        "--arg",
+        "amount=1.00 EUR",
+    ];
+    let fired = fire(&call);
+    let first = fired.out.lines().next();
+    assert_eq!((fired.code, first), (0, Some("PERMIT; its call: PERMIT")));
+    let session = after(&fired.out, "id: ");
+    let redeem = format!("next: ancile redeem --session {session} --tool pay --arg {account} ");
+    after(&fired.out, &redeem);
+    // The call does not fit the manifest: it lacks the amount.
+    let fired = fire(&call[..4]);
+    let first = fired.out.lines().next();
+    assert_eq!((fired.code, first), (1, Some("PERMIT; its call: DENY")));
+    assert!(
+        fired.out.contains("\n  call:\n    class: "),
+        "{}",
+        fired.out
+    );
+    assert!(fired.out.contains("\n    because call."), "{}", fired.out);
+    let fired = fire(&[]);
+    assert_eq!((fired.code, fired.out.lines().next()), (0, Some("PERMIT")));
+}
