@@ -111,6 +111,14 @@ pub enum ManifestError {
         /// The words that are.
         known: String,
     },
+    /// A fault in one place of a manifest.
+    #[error("{place}: {fault}")]
+    At {
+        /// The tool, and its argument or result field.
+        place: String,
+        /// The fault.
+        fault: Box<ManifestError>,
+    },
     /// No Cedar schema can be made from a tool.
     #[error("tool `{tool}` gives no schema: {fault}")]
     Schema {

@@ -8,6 +8,7 @@ use crate::json;
 use ancile_core::{ArgKind, Effect, FieldName, NameError, ToolName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// The canonical form of a manifest without tools.
 pub(super) const EMPTY: &str = r#"{"version":1,"tools":[]}"#;
@@ -54,7 +55,9 @@ pub(super) struct RawTool {
 
 /// Reads the tools of a manifest, in the order they are written.
 pub(super) fn read(text: &str) -> Result<Vec<RawTool>, ManifestError> {
-    let manifest: ManifestJson = serde_json::from_str(text).map_err(form)?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let manifest: ManifestJson = serde_path_to_error::deserialize(&mut json).map_err(form)?;
+    json.end().map_err(form)?;
     let version = manifest.version;
     if version != VERSION {
         return Err(ManifestError::Version { version });
@@ -82,14 +85,19 @@ fn tool(raw: ToolJson) -> Result<RawTool, ManifestError> {
     let effect = EFFECTS
         .into_iter()
         .find(|effect| effect.name() == raw.effect)
-        .ok_or_else(|| unknown(&raw.effect, "an effect", EFFECTS.iter().map(|e| e.name())))?;
+        .ok_or_else(|| unknown(&raw.effect, "an effect", EFFECTS.iter().map(|e| e.name())))
+        .map_err(at(&name, "effect", ""))?;
     within(&name, "arguments", raw.args.len(), ARGS_MAX)?;
     within(&name, "result fields", raw.results.len(), RESULTS_MAX)?;
-    let args = raw.args.iter().map(|(name, raw)| arg(effect, name, raw));
-    let results = raw
-        .results
+    let args = raw
+        .args
         .iter()
-        .map(|(name, raw)| Ok((field(name)?, kind(raw)?)));
+        .map(|(arg_name, raw)| arg(effect, arg_name, raw).map_err(at(&name, "argument", arg_name)));
+    let results = raw.results.iter().map(|(result, raw)| {
+        field(result)
+            .and_then(|field| Ok((field, kind(raw)?)))
+            .map_err(at(&name, "result", result))
+    });
     Ok(RawTool {
         args: args.collect::<Result<_, ManifestError>>()?,
         results: results.collect::<Result<_, ManifestError>>()?,
@@ -140,7 +148,20 @@ fn name<T>(text: &str, new: impl Fn(&str) -> Result<T, NameError>) -> Result<T, 
     })
 }
 
-fn form(fault: serde_json::Error) -> ManifestError {
+/// Says where a fault lies: in a tool's effect, or in an argument or result field by its name.
+fn at(tool: &ToolName, what: &str, part: &str) -> impl FnOnce(ManifestError) -> ManifestError {
+    let part = match part {
+        "" => String::new(),
+        part => format!(" `{}`", part.escape_debug()),
+    };
+    let place = format!("tool `{tool}`, {what}{part}");
+    move |fault| ManifestError::At {
+        place,
+        fault: Box::new(fault),
+    }
+}
+
+fn form(fault: impl Display) -> ManifestError {
     ManifestError::Form {
         fault: fault.to_string(),
     }

@@ -100,13 +100,16 @@ fn refuses_unknown_fields_and_words() {
         ),
         (
             tool(r#","args":{"a":{"kind":"colour"}}"#),
-            "`colour` is not a kind",
+            "tool `t`, argument `a`: `colour` is not a kind",
         ),
         (
             tool(r#","results":{"a":"colour"}"#),
-            "`colour` is not a kind",
+            "tool `t`, result `a`: `colour` is not a kind",
         ),
-        (tool(r#","args":{"a":{}}"#), "missing field `kind`"),
+        (
+            tool(r#","args":{"a":{}}"#),
+            "tools[0].args.a: missing field `kind`",
+        ),
         (
             tool(r#","args":{"a b":{"kind":"free"}}"#),
             "`a b` is not a name",
@@ -116,10 +119,10 @@ fn refuses_unknown_fields_and_words() {
             "`` is not a name: name is empty",
         ),
         (r#"{"version":2,"tools":[]}"#.into(), "version 2"),
-        (r#"{"tools":[]}"#.into(), "missing field `version`"),
+        (r#"{"tools":[]}"#.into(), "form: missing field `version`"),
         (
             r#"{"version":1,"tools":[{"name":"t","effect":"maybe"}]}"#.into(),
-            "`maybe` is not an effect; write one of: read_only, write, external",
+            "tool `t`, effect: `maybe` is not an effect; write one of: read_only, write, external",
         ),
         (r#"{"version":1,"tools":[]"#.into(), "documented form"),
         ("".into(), "documented form"),
