@@ -193,9 +193,9 @@ pub struct DerivationRecord {
     pub screening: ScreeningNote,
     /// When it was written.
     pub created: Micros,
-    /// Not recalled before this moment.
+    /// Not recalled nor fired before this moment.
     pub valid_from: Option<Micros>,
-    /// Not recalled from this moment on.
+    /// Not recalled nor fired from this moment on.
     pub valid_until: Option<Micros>,
 }
 
@@ -229,6 +229,13 @@ impl fmt::Display for DecodeError {
 impl core::error::Error for DecodeError {}
 
 impl DerivationRecord {
+    /// Whether a moment lies in the time it is valid for.
+    #[must_use]
+    pub fn is_valid_at(&self, moment: Micros) -> bool {
+        self.valid_from.is_none_or(|from| moment >= from)
+            && self.valid_until.is_none_or(|until| moment < until)
+    }
+
     /// The canonical encoding.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {

@@ -75,8 +75,7 @@ pub(crate) fn propose(
     };
     let mut reasons = reasons(scene, &weighed, &facts, &cell);
     let binding = binding(tenant, &session, &op.call);
-    let (cell, approval) = approved(scene, &op, cell, &mut reasons)?;
-    let mut cell = cell;
+    let (mut cell, mut approval) = approved(scene, &op, cell, &mut reasons)?;
     let mut echo = echo(&weighed, &grounds, class);
     let readings = readings(turn, &op.call);
     if readings.len() > ARG_HASHES_MAX {
@@ -89,6 +88,8 @@ pub(crate) fn propose(
             };
             let text = format!("the arguments name over {ARG_HASHES_MAX} values; send fewer");
             reasons.push(reason("call.too_many_values", &text));
+            // What a person approved does not change that; the approval is not used up either.
+            approval = None;
         }
     }
     let readings: BTreeSet<Digest> = readings.into_iter().take(ARG_HASHES_MAX).collect();
@@ -434,6 +435,10 @@ pub(crate) fn redeem(
     let row = tenant.permits.get(&id).filter(|row| row.session == at.id);
     let redeemed = row.ok_or_else(|| not_found("permit"))?.redeemed;
     let session = at.session(turn)?;
+    if !session.outstanding.contains(&id) {
+        let text = "the result of the permit was reported before; propose the call again";
+        return Err(Refusal::new(Fault::Conflict, "permit_settled", text));
+    }
     let today = binding(turn.tenant(&at.key.tenant)?, &session, proposed);
     let live = turn.core.permits.remove(&id);
     let Some(permitted) = live.filter(|_| !redeemed) else {

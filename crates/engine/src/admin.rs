@@ -10,7 +10,7 @@ use crate::read::{bad_cursor, page};
 use crate::refusal::{Fault, Refusal};
 use crate::state::{Key, MandateRow, Tenant};
 use crate::step::own_field;
-use crate::turn::{Turn, forbidden, not_found};
+use crate::turn::{OPERATORS_KEY, PERSONS_KEY, Turn, USERS_KEY, forbidden, not_found};
 use ancile_core::{
     Digest, FieldName, MandateId, NamespaceName, PrincipalName, Role, SourceField, SourceName,
     SourceState, TenantName, ToolName,
@@ -22,14 +22,14 @@ fn operator(key: &Key, what: &str) -> Result<(), Refusal> {
     if key.spec.role == Role::Operator {
         Ok(())
     } else {
-        Err(forbidden(what))
+        Err(forbidden(what, OPERATORS_KEY))
     }
 }
 
 fn person(key: &Key, what: &str) -> Result<(), Refusal> {
     match key.spec.role {
         Role::Operator | Role::User => Ok(()),
-        _ => Err(forbidden(what)),
+        _ => Err(forbidden(what, PERSONS_KEY)),
     }
 }
 
@@ -154,7 +154,10 @@ pub(crate) fn make_tenant(
 ) -> Result<KeyMade, Refusal> {
     operator(key, "make tenants")?;
     if turn.core.state.first.as_ref() != Some(&key.tenant) {
-        return Err(forbidden("make tenants"));
+        return Err(forbidden(
+            "make tenants",
+            "the key of the first tenant's operator",
+        ));
     }
     if turn.core.state.tenants.contains_key(&spec.name) {
         let text = format!("tenant `{}` exists; choose another name", spec.name);
@@ -225,7 +228,11 @@ pub(crate) fn set_manifest(turn: &mut Turn<'_>, key: &Key, json: &str) -> Result
 /// The draft that a user's words make.
 fn draft(turn: &Turn<'_>, key: &Key, spec: &MandateSpec) -> Result<MandateDraft, Refusal> {
     if key.spec.role != Role::User {
-        return Err(forbidden("grant mandates"));
+        return Err(forbidden("grant mandates", USERS_KEY));
+    }
+    if spec.not_after <= turn.now {
+        let text = "not_after is past; give microseconds since 1970-01-01 UTC";
+        return Err(Refusal::new(Fault::Malformed, "mandate_refused", text));
     }
     let manifest = &turn.tenant(&key.tenant)?.manifest;
     let by = Grantor {
@@ -456,7 +463,10 @@ pub(crate) fn revoke_source(
             .values()
             .any(|state| *state == SourceState::Authority)
     {
-        return Err(forbidden("revoke a source that the operator approved"));
+        return Err(forbidden(
+            "revoke a source that the operator approved",
+            OPERATORS_KEY,
+        ));
     }
     let approved: Vec<SourceField> = row
         .fields

@@ -85,7 +85,14 @@ pub(crate) struct Shown {
         skip_serializing_if = "Option::is_none"
     )]
     pub entry: Option<Digest>,
-    /// Origin without text, for explanations.
+    /// Who wrote it, if it is an entry.
+    #[serde(
+        with = "text::option",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub by: Option<PrincipalName>,
+    /// Its locator, or the tool and field it is the result of.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub from: String,
     /// Commitment to a salt and the text.
@@ -97,6 +104,18 @@ pub(crate) struct Shown {
     /// What of it grounds: `text`, `value:<kind>`, or nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub grounds: String,
+    /// Whether it grounds whatever was shown before it: a user turn, or the result of a read whose
+    /// own arguments were grounded.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub alone: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// A decision on a call.

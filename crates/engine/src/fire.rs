@@ -6,7 +6,7 @@ use crate::act::{self, FIRED, Scene, effect_and_coverage, reason};
 use crate::api::{CallAnswer, FireAnswer, Gates, Propose, Reason, SessionOpened, SessionSpec};
 use crate::content::Content;
 use crate::event::Event;
-use crate::recall::{fenced, shelve};
+use crate::recall::{fenced, place_for_model, shelve};
 use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
 use crate::state::{Entry, Key};
@@ -53,7 +53,10 @@ pub(crate) fn fire(
         role => role == Role::Scheduler,
     };
     if !trusted {
-        return Err(forbidden("fire tasks"));
+        return Err(forbidden(
+            "fire tasks",
+            "the key of a scheduler, or of a host that relays its user",
+        ));
     }
     let due = due(turn, key, id, spec)?;
     let cell = fire_table(&due.facts);
@@ -138,6 +141,10 @@ fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<
             "task_superseded",
             "another task stands in its place; fire that one",
         );
+    }
+    if !entry.record.is_valid_at(turn.now) {
+        let text = "the task is outside the time it is valid for; write a new one";
+        return conflict("task_not_valid", text);
     }
     if let Some(task) = task
         && task.next_due.is_none_or(|due| turn.now < due)
@@ -286,13 +293,15 @@ fn run(
             record.roots.clone()
         },
         entry: Some(due.entry.hash),
-        from: format!("{} {}", record.origin.principal, record.origin.locator),
+        by: Some(record.origin.principal.clone()),
+        from: record.origin.locator.to_string(),
         values: values_of(turn, class, &content.text),
         grounds: if trusted {
             "text".to_owned()
         } else {
             String::new()
         },
+        alone: false,
         text: content.screened(),
     };
     turn.expose(&key.tenant, session.id, vec![item], None)?;
@@ -339,10 +348,8 @@ fn reasons(due: &Due, cell: &FireCell) -> Vec<Reason> {
     let facts = &due.facts;
     let class = facts.class.number();
     let origin = &due.entry.record.origin;
-    let from = format!(
-        "{} by {} {}",
-        origin.channel, origin.principal, origin.locator
-    );
+    let place = place_for_model(&origin.locator);
+    let from = format!("{} by {} {place}", origin.channel, origin.principal);
     let effect = if facts.side_effect {
         "side_effect"
     } else {

@@ -7,6 +7,7 @@ use crate::api::{
 use crate::content::Content;
 use crate::event::roots_text;
 use crate::refusal::{Fault, Refusal};
+use crate::session::ShownFrom;
 use crate::state::{Entry, Key, Tenant};
 use crate::turn::{Turn, internal, parents_of};
 use ancile_core::{Digest, EntryId, NamespaceName, PrincipalName, Role};
@@ -205,7 +206,7 @@ pub(crate) fn lineage(
         .record
         .session
         .and_then(|id| tenant.sessions.get(&id))
-        .map(|s| s.weakest.clone())
+        .map(|s| s.weakest.iter().map(ShownFrom::whole).collect())
         .unwrap_or_default();
     Ok(LineageView {
         broken,

@@ -74,7 +74,10 @@ pub(crate) fn for_person(
     op: &Recall,
 ) -> Result<ContextPack, Refusal> {
     if !matches!(key.spec.role, Role::User | Role::Operator) {
-        return Err(forbidden("recall outside a session"));
+        return Err(forbidden(
+            "recall outside a session",
+            "a session, or the key of a user or operator",
+        ));
     }
     turn.reach(key, namespace, false)?;
     let look = Look {
@@ -111,13 +114,15 @@ fn show(
                 record.roots.clone()
             },
             entry: Some(f.entry.hash),
-            from: format!("{} {}", record.origin.principal, record.origin.locator),
+            by: Some(record.origin.principal.clone()),
+            from: record.origin.locator.to_string(),
             values: values_of(turn, f.class, &f.text),
             grounds: if trusted && may_ground {
                 "text".to_owned()
             } else {
                 String::new()
             },
+            alone: false,
             text: f.text.clone(),
         }
     });
@@ -133,6 +138,10 @@ fn recall(
     op: &Recall,
 ) -> Result<(ContextPack, Vec<Found>), Refusal> {
     within(&op.query, QUERY_BYTES_MAX, "query")?;
+    if op.query.trim().is_empty() {
+        let text = "query is empty; give the words to look for";
+        return Err(Refusal::new(Fault::Malformed, "empty_query", text));
+    }
     let bound = bound_of(op)?;
     let (mut trusted, mut untrusted) = candidates(turn, key, look, &op.query)?;
     let mut withheld = withhold(turn, key, &mut untrusted)?;
@@ -184,8 +193,7 @@ fn candidates(
     let keep = |seq: u64| {
         tenant.entries.get(&seq).is_some_and(|entry| {
             let record = &entry.record;
-            let valid = record.valid_from.is_none_or(|from| now >= from)
-                && record.valid_until.is_none_or(|until| now < until);
+            let valid = record.is_valid_at(now);
             let there = entry.shelf.is_none() && !entry.discarded && entry.damaged.is_none();
             valid
                 && there
@@ -408,7 +416,7 @@ fn answer(
             class: f.class,
             channel: record.origin.channel,
             locator: if fence {
-                f.entry.origin.part.to_string()
+                place_for_model(&record.origin.locator)
             } else {
                 record.origin.locator.to_string()
             },
@@ -431,6 +439,12 @@ fn answer(
         withheld,
         served_by: "bm25",
     })
+}
+
+/// What a model may see of a locator: the registrable domain of a web address, else nothing. The
+/// writer of an entry chooses the rest.
+pub(crate) fn place_for_model(locator: &str) -> String {
+    ancile_screen::registrable_domain(locator).unwrap_or_default()
 }
 
 /// Fences a class 4 text: a label, a random delimiter that the text cannot hold, and control

@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::read::{entry_view, page};
 use crate::refusal::{Fault, Refusal};
 use crate::state::{ApprovalRow, Entry, Key, Tenant};
-use crate::turn::{Turn, forbidden, not_found, tampered, within};
+use crate::turn::{PERSONS_KEY, Turn, USERS_KEY, forbidden, not_found, tampered, within};
 use ancile_core::{ApprovalId, AuthorityClass, Digest, EntryId, NamespaceName, Role};
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ pub(crate) fn answer(
     approve: Option<Digest>,
 ) -> Result<ApprovalView, Refusal> {
     if key.spec.role != Role::User {
-        return Err(forbidden("answer asks"));
+        return Err(forbidden("answer asks", USERS_KEY));
     }
     let row = row(turn, key, id)?.clone();
     stands(turn, turn.tenant(&key.tenant)?, &row)?;
@@ -168,7 +168,7 @@ pub(crate) fn quarantine(
 fn reviewer(key: &Key) -> Result<(), Refusal> {
     match key.spec.role {
         Role::User | Role::Operator => Ok(()),
-        _ => Err(forbidden("review the quarantine shelf")),
+        _ => Err(forbidden("review the quarantine shelf", PERSONS_KEY)),
     }
 }
 

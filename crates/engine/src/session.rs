@@ -2,9 +2,10 @@
 //! A session: the ordered log of what was shown to an agent, and the class that follows from it.
 
 use crate::event::{Shown, roots_from_text};
+use crate::recall::place_for_model;
 use ancile_core::{
-    ApprovalId, ArgKind, AuthorityClass, CanonicalValue, Digest, EntryId, Ground, PermitId,
-    PolicyView, PrincipalName, RootSet, SensitiveArg, SessionId,
+    ApprovalId, ArgKind, AuthorityClass, CanonicalValue, Channel, Digest, EntryId, Ground,
+    PermitId, PolicyView, PrincipalName, RootSet, SensitiveArg, SessionId,
 };
 use ancile_screen::GroundText;
 use rpds::{HashTrieSetSync, VectorSync};
@@ -19,12 +20,46 @@ const WEAKEST_KEPT: usize = 16;
 pub(crate) struct GroundItem {
     what: GroundWhat,
     roots: RootSet,
+    /// What had been shown before it, where that must not have been class 4.
+    before: Option<RootSet>,
 }
 
 #[derive(Debug)]
 enum GroundWhat {
     Text(Box<GroundText>),
     Value(CanonicalValue),
+}
+
+/// Where something that was shown came from.
+#[derive(Debug, Clone)]
+pub(crate) struct ShownFrom {
+    channel: Channel,
+    by: Option<PrincipalName>,
+    from: String,
+    /// Whether it is the result of a tool, which stands in `from` then.
+    result: bool,
+}
+
+impl ShownFrom {
+    /// For people: with the whole locator.
+    pub(crate) fn whole(&self) -> String {
+        self.text(&self.from)
+    }
+
+    /// For a model, which the writer of a locator must not reach.
+    fn for_model(&self) -> String {
+        if self.result {
+            return self.whole();
+        }
+        self.text(&place_for_model(&self.from))
+    }
+
+    fn text(&self, place: &str) -> String {
+        let by = self.by.as_ref().map_or("", PrincipalName::as_str);
+        let parts = [self.channel.name(), by, place];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(" ")
+    }
 }
 
 /// One session, as its events left it.
@@ -58,7 +93,7 @@ pub(crate) struct Session {
     /// Keyed hashes of typed values that class 4 showed.
     pub untrusted_values: HashTrieSetSync<Digest>,
     /// Origins of the class 4 exposures.
-    pub weakest: Vec<String>,
+    pub weakest: Vec<ShownFrom>,
     pub asks: Vec<ApprovalId>,
     /// Leaves beside which texts are kept until the session closes.
     pub text_leaves: Vec<u64>,
@@ -107,7 +142,7 @@ impl Session {
         }
     }
 
-    /// Why its class is what it is, as a sentence for people.
+    /// Why its class is what it is, as a sentence; it names origins as a model may see them.
     pub(crate) fn why(&self, class: AuthorityClass) -> String {
         if class != AuthorityClass::Untrusted {
             return "nothing weaker was shown".to_owned();
@@ -126,7 +161,8 @@ impl Session {
         if self.weakest.is_empty() {
             return "the approval of something that was shown was withdrawn".to_owned();
         }
-        format!("it was shown: {}", self.weakest.join("; "))
+        let origins: Vec<String> = self.weakest.iter().map(ShownFrom::for_model).collect();
+        format!("it was shown: {}", origins.join("; "))
     }
 
     /// What its writes rest on.
@@ -139,13 +175,13 @@ impl Session {
         }
     }
 
-    /// Whether an exposure may add to the grounding set: a user turn always; a result if its own
-    /// arguments were grounded; anything else only while no class 4 was shown and no other result
-    /// is outstanding, since that may have been class 4.
-    pub(crate) fn may_ground(&self, user_turn: bool, result: Option<(&PermitId, bool)>) -> bool {
-        let (own, grounded_read) = result.map_or((None, false), |(id, g)| (Some(id), g));
+    /// Whether an exposure may add to the grounding set. A user turn, and a result whose own
+    /// arguments were grounded, do alone. Anything else was asked for by the agent: it does only
+    /// while all that the agent was shown is known and none of it was class 4. So nothing does in
+    /// a session that nobody observes, and none while a result other than `own` is outstanding.
+    pub(crate) fn may_ground(&self, alone: bool, own: Option<&PermitId>) -> bool {
         let pending = self.outstanding.iter().any(|id| Some(id) != own);
-        user_turn || grounded_read || (!self.saw_untrusted && !pending)
+        alone || (self.spec.observed && !self.saw_untrusted && !pending)
     }
 
     /// The records shown up to a length, if the log has this root there.
@@ -178,6 +214,10 @@ impl Session {
         let count = self.shown.len();
         Arc::make_mut(&mut self.marks).push((self.root, count));
         let roots = roots_from_text(&item.roots);
+        let before = match item.alone {
+            true => None,
+            false => self.roots.clone(),
+        };
         self.roots = Some(
             self.roots
                 .as_ref()
@@ -191,17 +231,21 @@ impl Session {
                 self.untrusted_values.insert_mut(*value);
             }
             if self.weakest.len() < WEAKEST_KEPT {
-                self.weakest
-                    .push(format!("{} {}", item.channel, item.from).trim().to_owned());
+                self.weakest.push(ShownFrom {
+                    channel: item.channel,
+                    by: item.by.clone(),
+                    from: item.from.clone(),
+                    result: item.kind == "result",
+                });
             }
         }
         if let Some(text) = text {
-            self.ground(&item.grounds, text, roots);
+            self.ground(&item.grounds, text, roots, before);
         }
         Ok(())
     }
 
-    fn ground(&mut self, how: &str, text: &str, roots: RootSet) {
+    fn ground(&mut self, how: &str, text: &str, roots: RootSet, before: Option<RootSet>) {
         let what = match how.split_once(':') {
             None if how == "text" => GroundWhat::Text(Box::new(GroundText::new(text))),
             Some(("value", kind)) => {
@@ -211,12 +255,16 @@ impl Session {
             }
             _ => return,
         };
-        self.grounds
-            .push_back_mut(Arc::new(GroundItem { what, roots }));
+        self.grounds.push_back_mut(Arc::new(GroundItem {
+            what,
+            roots,
+            before,
+        }));
     }
 
     /// The grounding set as it answers for one call: for each ground that still stands today, the
-    /// call's elements that it names. Texts need class 2, evidence fields class 3.
+    /// call's elements that it names. Texts need class 2, evidence fields class 3; what was shown
+    /// before must not be class 4 today, where it may have decided what was asked for.
     pub(crate) fn grounds(&self, policy: &dyn PolicyView, args: &[SensitiveArg]) -> Vec<Ground> {
         let elements: Vec<&CanonicalValue> = args
             .iter()
@@ -227,7 +275,9 @@ impl Session {
                 GroundWhat::Text(_) => AuthorityClass::ApprovedSource,
                 GroundWhat::Value(_) => AuthorityClass::AgentDerived,
             };
-            item.roots.class(policy, &self.spec.user).covers(needed)
+            let class = |roots: &RootSet| roots.class(policy, &self.spec.user);
+            let steered = |roots| class(roots) == AuthorityClass::Untrusted;
+            class(&item.roots).covers(needed) && !item.before.as_ref().is_some_and(steered)
         };
         let named = |item: &GroundItem| Ground {
             values: elements

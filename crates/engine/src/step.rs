@@ -31,13 +31,18 @@ pub(crate) fn open(
         Role::Host => {}
         Role::Scheduler if task.is_some() => {}
         Role::Agent if spec.observed => {
-            return Err(forbidden("open an observed session"));
+            return Err(forbidden("open an observed session", "the key of a host"));
         }
         // Nobody stands behind an agent's own session to be asked.
         Role::Agent if key.spec.agent.as_ref() == Some(&spec.agent) => {
             spec.mode = SessionMode::Headless;
         }
-        _ => return Err(forbidden("open a session")),
+        _ => {
+            return Err(forbidden(
+                "open a session",
+                "the key of a host, or of the agent that it is for",
+            ));
+        }
     }
     turn.reach(key, &spec.namespace, false)?;
     let id = SessionId::at(turn.unix_ms(), random()?);
@@ -247,15 +252,17 @@ fn expose(turn: &mut Turn<'_>, at: &In<'_>, op: Expose) -> Result<AuthorityClass
     let session = at.session(turn)?;
     let weight = weight(turn, at, &op)?;
     let class = weight.class;
+    let alone = weight.kind == "user_turn";
     let grounds = weight.grounds
         && class.covers(AuthorityClass::ApprovedSource)
-        && session.may_ground(weight.kind == "user_turn", None);
+        && session.may_ground(alone, None);
     let item = Exposure {
         kind: weight.kind,
         channel: weight.channel,
         class,
         roots: weight.roots,
         entry: None,
+        by: None,
         from: op.locator,
         values: values_of(turn, class, &op.text),
         grounds: if grounds {
@@ -263,6 +270,7 @@ fn expose(turn: &mut Turn<'_>, at: &In<'_>, op: Expose) -> Result<AuthorityClass
         } else {
             String::new()
         },
+        alone,
         text: op.text,
     };
     turn.expose(&at.key.tenant, at.id, vec![item], None)?;
@@ -384,17 +392,10 @@ fn result_item(
         .as_ref()
         .map_or(SourceState::None, |p| tenant.source(p));
     let typed = declared.filter(|kind| *kind != ArgKind::Free);
-    let state = match state {
-        SourceState::Evidence | SourceState::Authority if typed.is_none() => {
-            SourceState::Registered
-        }
-        other => other,
-    };
-    let value = typed.and_then(|kind| ancile_screen::canonical(kind, &text));
-    let state = if value.is_some() {
-        state
-    } else {
-        SourceState::Registered.min(state)
+    // A field that is free text, or does not hold what it declares, is worth no grade.
+    let state = match typed.and_then(|kind| ancile_screen::canonical(kind, &text)) {
+        Some(_) => state,
+        None => SourceState::Registered.min(state),
     };
     let readings = turn.readings(&text);
     let tainted = readings.iter().any(|hash| tenant.wrote.contains(hash));
@@ -405,7 +406,7 @@ fn result_item(
         class
     };
     let echoed = decided.args.iter().any(|hash| readings.contains(hash));
-    let may = session.may_ground(false, Some((id, decided.grounded))) && !echoed;
+    let may = session.may_ground(decided.grounded, Some(id)) && !echoed;
     let grounds = match (class, typed) {
         (AuthorityClass::ApprovedSource, _) if may => "text".to_owned(),
         (AuthorityClass::AgentDerived, Some(kind)) if may && state == SourceState::Evidence => {
@@ -425,9 +426,11 @@ fn result_item(
         class,
         roots,
         entry: None,
+        by: None,
         from: format!("{}.{field}", decided.tool),
         values: values_of(turn, class, &text),
         grounds,
+        alone: decided.grounded,
         text,
     })
 }

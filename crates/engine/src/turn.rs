@@ -68,8 +68,16 @@ pub(crate) fn not_found(what: &str) -> Refusal {
     Refusal::new(Fault::NotFound, "not_found", text)
 }
 
-pub(crate) fn forbidden(what: &str) -> Refusal {
-    let text = format!("this key may not {what}; use a key of a role that may");
+/// Whose key does what only operators may.
+pub(crate) const OPERATORS_KEY: &str = "the key of an operator";
+/// Whose key does what people may.
+pub(crate) const PERSONS_KEY: &str = "the key of a user or operator";
+/// Whose key does what only users may.
+pub(crate) const USERS_KEY: &str = "the key of a user";
+
+/// Refuses what a key's role or reach does not allow; says whose key would do.
+pub(crate) fn forbidden(what: &str, whose: &str) -> Refusal {
+    let text = format!("this key may not {what}; use {whose}");
     Refusal::new(Fault::Forbidden, "forbidden", text)
 }
 
@@ -155,7 +163,10 @@ impl<'a> Turn<'a> {
     ) -> Result<(), Refusal> {
         let namespace = self.tenant(&key.tenant)?.namespaces.get(name);
         let Some(namespace) = namespace.filter(|_| key.spec.namespaces.contains(name)) else {
-            return Err(forbidden("reach this namespace"));
+            return Err(forbidden(
+                "reach this namespace",
+                "a key that was made for it: the operator makes keys",
+            ));
         };
         let list = if write {
             &namespace.writers
@@ -165,11 +176,12 @@ impl<'a> Turn<'a> {
         if list.is_empty() || list.contains(&key.spec.principal) {
             Ok(())
         } else {
-            Err(forbidden(if write {
-                "write this namespace"
+            let (what, list) = if write {
+                ("write this namespace", "writers")
             } else {
-                "read this namespace"
-            }))
+                ("read this namespace", "readers")
+            };
+            Err(forbidden(what, &format!("the key of one of its {list}")))
         }
     }
 
@@ -496,11 +508,15 @@ pub(crate) struct Exposure {
     pub class: ancile_core::AuthorityClass,
     pub roots: ancile_core::RootSet,
     pub entry: Option<Digest>,
+    /// Who wrote it, if it is an entry.
+    pub by: Option<ancile_core::PrincipalName>,
     pub from: String,
     pub text: String,
     pub values: Vec<Digest>,
     /// `text`, `value:<kind>`, or nothing.
     pub grounds: String,
+    /// Whether it grounds whatever was shown before it.
+    pub alone: bool,
 }
 
 impl Exposure {
@@ -513,10 +529,12 @@ impl Exposure {
             class: self.class,
             roots: crate::event::roots_text(&self.roots),
             entry: self.entry,
+            by: self.by,
             from: self.from.chars().take(CONTENT_FROM_CHARS).collect(),
             commitment,
             values: self.values,
             grounds: self.grounds,
+            alone: self.alone,
         };
         (shown, keep.then_some(self.text))
     }

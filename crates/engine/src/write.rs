@@ -10,9 +10,9 @@ use crate::state::{Entry, Key, Tenant};
 use crate::turn::{Turn, forbidden, not_found, within};
 use ancile_core::{
     ArgKind, AuthorityClass, Channel, ChannelGrant, DerivationRecord, Digest, EntryId, EntryKind,
-    LOCATOR_BYTES_MAX, NamespaceName, Origin, ParentFound, Parents, PolicyView as _, PrincipalName,
-    RULES_MAX, Role, RootSet, Salt, ScreeningNote, SessionId, SourceField, SourceState, TrustRoot,
-    class_of, content_commitment,
+    LOCATOR_BYTES_MAX, Micros, NamespaceName, Origin, ParentFound, Parents, PolicyView as _,
+    PrincipalName, RULES_MAX, Role, RootSet, Salt, ScreeningNote, SessionId, SourceField,
+    SourceState, TrustRoot, class_of, content_commitment,
 };
 use ancile_screen::{ScreenInput, Screening, StageSet, Verdict};
 use std::collections::BTreeSet;
@@ -44,13 +44,16 @@ pub(crate) fn write(
     op: Write,
 ) -> Result<Written, Refusal> {
     if key.spec.role == Role::Operator {
-        return Err(forbidden("write entries"));
+        return Err(forbidden(
+            "write entries",
+            "the key of a user, host, agent or source",
+        ));
     }
     within(&op.text, CONTENT_BYTES_MAX, "text")?;
     within(&op.locator, LOCATOR_BYTES_MAX, "locator")?;
     plain(&op.locator)?;
     own_field(key, session.is_some(), &op)?;
-    let content = content_of(&op)?;
+    let content = content_of(&op, turn.now)?;
     let session = match session {
         None => None,
         Some(id) => turn.tenant(&key.tenant)?.sessions.get(&id).cloned(),
@@ -152,10 +155,13 @@ fn own_field(key: &Key, in_session: bool, op: &Write) -> Result<(), Refusal> {
     if own && !in_session {
         return Ok(());
     }
-    Err(forbidden("write in the name of this source"))
+    Err(forbidden(
+        "write in the name of this source",
+        "the source's own key, or report the result of a permitted call in a session",
+    ))
 }
 
-fn content_of(op: &Write) -> Result<Content, Refusal> {
+fn content_of(op: &Write, now: Micros) -> Result<Content, Refusal> {
     if op.text.trim().is_empty() {
         return Err(Refusal::new(
             Fault::Malformed,
@@ -166,6 +172,15 @@ fn content_of(op: &Write) -> Result<Content, Refusal> {
     if (op.kind == EntryKind::Task) != op.task.is_some() {
         let text = "a task, and only a task, says when it is due; give `task` with kind `task`";
         return Err(Refusal::new(Fault::Malformed, "task_fields", text));
+    }
+    if op.task.as_ref().and_then(|task| task.every_seconds) == Some(0) {
+        let text =
+            "a task repeats every 0 seconds; leave `every_seconds` out of one that runs once";
+        return Err(Refusal::new(Fault::Malformed, "task_fields", text));
+    }
+    if op.valid_until.is_some_and(|until| until <= now) {
+        let text = "valid_until is past; give microseconds since 1970-01-01 UTC";
+        return Err(Refusal::new(Fault::Malformed, "validity_past", text));
     }
     if let (Some(from), Some(until)) = (op.valid_from, op.valid_until)
         && from >= until
@@ -187,7 +202,10 @@ fn namespace_of(
     match (session, &op.namespace) {
         (Some(session), None) => Ok(session.spec.namespace.clone()),
         (Some(session), Some(name)) if *name == session.spec.namespace => Ok(name.clone()),
-        (Some(_), Some(_)) => Err(forbidden("write another namespace than its session's")),
+        (Some(_), Some(_)) => Err(forbidden(
+            "write another namespace than its session's",
+            "a session of that namespace, or leave `namespace` out",
+        )),
         (None, Some(name)) => Ok(name.clone()),
         (None, None) => match key.spec.namespaces.as_slice() {
             [only] => Ok(only.clone()),

@@ -28,6 +28,17 @@ fn what_is_recalled_counts_as_shown() {
 }
 
 #[test]
+fn a_question_without_words_is_refused() {
+    let w = World::new();
+    let s = w.session(SessionMode::Interactive);
+    for query in ["", " \n\t"] {
+        let ops = vec![StepOp::Recall(recall(query))];
+        let refusal = w.engine.step(&w.host, s.id, &s.token, ops).unwrap_err();
+        assert_eq!(refusal.code, "empty_query", "{query:?}");
+    }
+}
+
+#[test]
 fn a_caller_can_keep_class_4_out() {
     let w = World::new();
     w.engine

@@ -2,9 +2,9 @@
 //! The write gate.
 
 use crate::world::{World, memory, principal};
-use ancile_core::{AuthorityClass, Channel, EntryKind, SessionMode};
+use ancile_core::{AuthorityClass, Channel, EntryKind, Micros, SessionMode};
 use ancile_engine::Fault;
-use ancile_engine::api::{CONTENT_BYTES_MAX, EntryState, SessionSpec};
+use ancile_engine::api::{CONTENT_BYTES_MAX, EntryState, SessionSpec, TaskSpec};
 
 #[test]
 fn a_user_writes_class_1_and_an_agent_outside_a_session_class_4() {
@@ -119,6 +119,32 @@ fn content_is_limited_and_the_limit_is_named() {
     }
     let empty = w.engine.write(&w.user, memory(None, "  ")).unwrap_err();
     assert_eq!(empty.code, "empty_text");
+}
+
+#[test]
+fn what_could_never_be_shown_or_run_is_refused() {
+    let w = World::new();
+    let code = |op| w.engine.write(&w.user, op).unwrap_err().code;
+    let mut op = memory(None, "The flat has two rooms.");
+    op.valid_until = Some(Micros(1));
+    assert_eq!(code(op.clone()), "validity_past");
+    let year_3000 = 32_503_680_000_000_000;
+    op.valid_until = Some(Micros(year_3000));
+    op.valid_from = Some(Micros(year_3000));
+    assert_eq!(code(op.clone()), "validity_empty");
+    op.valid_from = Some(Micros(year_3000 - 1));
+    w.engine.write(&w.user, op).unwrap();
+    let mut op = memory(None, "Water the plants.");
+    op.kind = EntryKind::Task;
+    let task = |every| TaskSpec {
+        due: Micros(year_3000),
+        every_seconds: every,
+        call: None,
+    };
+    op.task = Some(task(Some(0)));
+    assert_eq!(code(op.clone()), "task_fields");
+    op.task = Some(task(Some(1)));
+    w.engine.write(&w.user, op).unwrap();
 }
 
 #[test]
