@@ -11,6 +11,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod document;
 mod input;
 mod limits;
 mod roles;

@@ -7,14 +7,14 @@ use serde_json::json;
 use std::collections::BTreeSet;
 
 /// The status that operator, user, host and agent get.
-type Statuses = [u16; 4];
+pub type Statuses = [u16; 4];
 /// Makes what the request needs, and the request.
-type Make = fn(&World) -> Asked;
+pub type Make = fn(&World) -> Asked;
 
 const NOBODY: &str = "01989d8e-7a00-7abc-8def-0123456789ab";
 
 /// One row for each route of the server.
-const ROWS: &[(Verb, &str, Statuses, Make)] = &[
+pub const ROWS: &[(Verb, &str, Statuses, Make)] = &[
     (Verb::Get, "/healthz", [200, 200, 200, 200], |_| {
         Asked::get("/healthz")
     }),

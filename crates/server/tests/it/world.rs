@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A store in a temporary home, served on a free port, and a client for it.
 
+use crate::document::has_problem;
 use ancile_engine::api::Gates;
 use ancile_engine::{Engine, EngineConfig};
 use ancile_server::{Limits, ServerHandle, Verb};
@@ -196,11 +197,19 @@ impl World {
             .unwrap();
         let mut answer = self.agent.run(request).unwrap();
         let text = answer.body_mut().read_to_string().unwrap();
-        Answer {
+        let answer = Answer {
             status: answer.status().as_u16(),
             headers: answer.headers().clone(),
             text,
+        };
+        if answer.status >= 400 && asked.path != "/healthz" {
+            let (status, code) = (answer.status, answer.code());
+            assert!(
+                has_problem(status, &code),
+                "docs/http.md lacks {status} {code}"
+            );
         }
+        answer
     }
 
     pub fn get(&self, key: &str, path: &str) -> Answer {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `docs/http.md` against the server.
+
+use crate::roles::ROWS;
+use ancile_core::pack::K_MAX;
+use ancile_core::{
+    LOCATOR_BYTES_MAX, PARENTS_MAX, PERMIT_SECONDS, VALUE_DEPTH_MAX, VALUE_NODES_MAX,
+};
+use ancile_engine::api::{
+    APPROVAL_SECONDS, CONTENT_BYTES_MAX, OPEN_ASKS_MAX, PAGE_MAX, QUERY_BYTES_MAX,
+    REASON_BYTES_MAX, STEP_OPS_MAX,
+};
+use ancile_server::limits::{
+    BODY_BYTES_MAX, BODY_SECONDS, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_SECONDS, REQUESTS_MAX,
+    WORK_SECONDS,
+};
+use ancile_server::{ROUTES, Verb};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const DOCUMENT: &str = include_str!("../../../../docs/http.md");
+/// The roles of [`ROWS`], in its order.
+const ROLES: [&str; 4] = ["operator", "user", "host", "agent"];
+
+/// The rows of the table under a heading, cell by cell.
+fn table(heading: &str) -> Vec<Vec<&'static str>> {
+    let (_, after) = DOCUMENT.split_once(&format!("\n## {heading}\n")).unwrap();
+    let section = after.split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| "));
+    rows.skip(1)
+        .map(|row| {
+            let row = row.trim_matches(['|', ' ']);
+            row.split(" | ").map(str::trim).collect()
+        })
+        .collect()
+}
+
+const fn verb(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Get => "GET",
+        Verb::Post => "POST",
+        Verb::Put => "PUT",
+    }
+}
+
+#[test]
+fn the_document_lists_each_path_with_its_query_and_who_may() {
+    let said: BTreeSet<(String, String)> = table("Paths")
+        .iter()
+        .map(|row| (row[0].trim_matches('`').to_owned(), row[1].to_owned()))
+        .collect();
+    let is = ROWS.iter().map(|(method, path, statuses, _)| {
+        let route = ROUTES
+            .iter()
+            .find(|r| r.verb == *method && r.path == *path)
+            .unwrap();
+        let query = match route.query {
+            [] => String::new(),
+            names => format!("?{}", names.join("&")),
+        };
+        let may = ROLES.iter().zip(statuses).filter(|(_, s)| **s < 400);
+        let may: Vec<&str> = may.map(|(role, _)| *role).collect();
+        let who = if *path == "/healthz" {
+            "anybody".to_owned()
+        } else {
+            may.join(", ")
+        };
+        (format!("{} {path}{query}", verb(*method)), who)
+    });
+    assert_eq!(said, is.collect());
+}
+
+/// Whether the document has this code under this status.
+pub fn has_problem(status: u16, code: &str) -> bool {
+    let code = format!("`{code}`");
+    table("Problems")
+        .iter()
+        .any(|row| row[0] == status.to_string() && row[1].split(", ").any(|c| c == code))
+}
+
+#[test]
+fn the_document_gives_the_limits_that_hold() {
+    let limits = [
+        BODY_BYTES_MAX,
+        HEAD_BYTES_MAX,
+        REQUESTS_MAX,
+        CONNECTIONS_MAX,
+        CONTENT_BYTES_MAX,
+        LOCATOR_BYTES_MAX,
+        QUERY_BYTES_MAX,
+        REASON_BYTES_MAX,
+        STEP_OPS_MAX,
+        PAGE_MAX,
+        PARENTS_MAX,
+        VALUE_NODES_MAX,
+        VALUE_DEPTH_MAX,
+        OPEN_ASKS_MAX,
+    ];
+    let seconds = [
+        i64::try_from(BODY_SECONDS).unwrap(),
+        i64::try_from(HEAD_SECONDS).unwrap(),
+        i64::try_from(WORK_SECONDS).unwrap(),
+        PERMIT_SECONDS,
+        APPROVAL_SECONDS,
+    ];
+    let is: BTreeSet<String> = limits
+        .iter()
+        .map(ToString::to_string)
+        .chain(seconds.iter().map(|s| format!("{s} seconds")))
+        .chain([PAGE_DEFAULT.to_owned()])
+        .collect();
+    let mut said = BTreeSet::new();
+    for row in table("Limits") {
+        let words: Vec<String> = row[1]
+            .split(' ')
+            .map(|w| w.replace([',', ';'], ""))
+            .collect();
+        for (at, word) in words.iter().enumerate() {
+            if word.parse::<u64>().is_ok() {
+                let unit = words.get(at + 1).filter(|unit| *unit == "seconds");
+                said.insert(unit.map_or_else(|| word.clone(), |unit| format!("{word} {unit}")));
+            }
+        }
+    }
+    assert_eq!(said, is);
+    assert!(DOCUMENT.contains(&format!("`k` (1 to {K_MAX}, default 15)")));
+}
+
+/// Items on a page where the query does not say.
+const PAGE_DEFAULT: &str = "50";
+
+#[test]
+fn the_document_names_no_code_that_nothing_gives() {
+    let mut sources = String::new();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut dirs: Vec<PathBuf> = ["core", "engine", "server"]
+        .map(|name| crates.join(name).join("src"))
+        .into();
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.file_name().is_none_or(|name| name != "tests.rs") {
+                sources += &std::fs::read_to_string(path).unwrap();
+            }
+        }
+    }
+    for row in table("Problems") {
+        for code in row[1].split(", ") {
+            let literal = code.replace('`', "\"");
+            assert!(sources.contains(&literal), "{code}");
+        }
+    }
+}
