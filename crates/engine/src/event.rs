@@ -316,6 +316,20 @@ pub(crate) enum Event {
         #[serde(with = "text")]
         at: Micros,
     },
+    /// An entry was written to stand in the place of another: kept apart from its record, so that
+    /// the other does not come back where that record is lost.
+    Superseded {
+        #[serde(with = "text")]
+        entry: EntryId,
+        #[serde(with = "text")]
+        by: EntryId,
+        /// Class of the new one at write, and what it rests on.
+        #[serde(with = "text")]
+        class: AuthorityClass,
+        roots: Vec<String>,
+        /// Whether both have the same origin key.
+        same_origin: bool,
+    },
     Quarantined {
         #[serde(with = "text")]
         entry: EntryId,

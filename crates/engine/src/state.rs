@@ -10,8 +10,8 @@ use crate::event::{Decided, Event, Parked, Shown};
 use crate::session::Session;
 use ancile_core::{
     ApprovalId, AuthorityClass, Broken, DerivationRecord, Digest, EntryId, EntryKind, MandateId,
-    Micros, NamespaceName, OriginKey, PermitId, PolicyView, PrincipalName, SessionId, SourceField,
-    SourceName, SourceState, TenantName, ToolName,
+    Micros, NamespaceName, OriginKey, PermitId, PolicyView, PrincipalName, RootSet, SessionId,
+    SourceField, SourceName, SourceState, TenantName, ToolName,
 };
 use ancile_policy::{MandateDraft, MandateSet, Manifest};
 use ancile_screen::Fingerprint;
@@ -66,6 +66,16 @@ pub(crate) struct Shelf {
     pub reason: String,
     pub rules: Vec<String>,
     pub at: Micros,
+}
+
+/// An entry that was written to stand in the place of another, as the log says apart from its
+/// record.
+#[derive(Debug, Clone)]
+pub(crate) struct Replacement {
+    pub by: EntryId,
+    pub class: AuthorityClass,
+    pub roots: RootSet,
+    pub same_origin: bool,
 }
 
 /// A task's clock.
@@ -141,6 +151,7 @@ pub(crate) struct Tenant {
     pub by_id: HashTrieMapSync<EntryId, u64>,
     pub by_hash: HashTrieMapSync<Digest, u64>,
     pub superseders: HashTrieMapSync<Digest, Vec<u64>>,
+    pub replacements: HashTrieMapSync<EntryId, Vec<Replacement>>,
     pub tasks: RedBlackTreeMapSync<u64, ()>,
     pub shelf: RedBlackTreeMapSync<u64, ()>,
     pub sessions: HashTrieMapSync<SessionId, Arc<Session>>,
@@ -165,6 +176,7 @@ impl Tenant {
             by_id: HashTrieMapSync::new_sync(),
             by_hash: HashTrieMapSync::new_sync(),
             superseders: HashTrieMapSync::new_sync(),
+            replacements: HashTrieMapSync::new_sync(),
             tasks: RedBlackTreeMapSync::new_sync(),
             shelf: RedBlackTreeMapSync::new_sync(),
             sessions: HashTrieMapSync::new_sync(),
@@ -197,12 +209,9 @@ impl Tenant {
     /// Whether another entry stands in its place today, as `viewer` sees it: one of equal or
     /// stronger class that can itself be recalled, and in classes 3 and 4 of the same origin key.
     pub(crate) fn superseded(&self, entry: &Entry, viewer: &PrincipalName) -> bool {
-        let Some(superseders) = self.superseders.get(&entry.hash) else {
-            return false;
-        };
         let class = self.class_today(entry, viewer);
+        let superseders = self.superseders.get(&entry.hash).into_iter().flatten();
         superseders
-            .iter()
             .filter_map(|seq| self.entries.get(seq))
             .any(|by| {
                 // A broken superseder still stands: who can edit it must not bring back what it
@@ -218,6 +227,27 @@ impl Tenant {
                     class.covers(AuthorityClass::ApprovedSource) || by.origin == entry.origin;
                 stands && by_class.covers(class) && alike
             })
+            || self.replaced_by_lost(entry, class, viewer)
+    }
+
+    /// Whether the log says that an entry whose record is lost stands in its place.
+    fn replaced_by_lost(
+        &self,
+        entry: &Entry,
+        class: AuthorityClass,
+        viewer: &PrincipalName,
+    ) -> bool {
+        let said = self
+            .replacements
+            .get(&entry.record.id)
+            .into_iter()
+            .flatten();
+        let mut lost = said.filter(|r| !self.by_id.contains_key(&r.by));
+        lost.any(|r| {
+            let by_class = r.class.meet(r.roots.class(self, viewer));
+            let alike = class.covers(AuthorityClass::ApprovedSource) || r.same_origin;
+            by_class.covers(class) && alike
+        })
     }
 
     fn edit_entry(&mut self, id: &EntryId, edit: impl FnOnce(&mut Entry)) -> Result<u64, String> {

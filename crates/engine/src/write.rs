@@ -3,6 +3,7 @@
 
 use crate::api::{CONTENT_BYTES_MAX, Gates, KeySpec, Write, Written};
 use crate::content::Content;
+use crate::event::{Event, roots_text};
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
@@ -95,14 +96,32 @@ pub(crate) fn write(
         roots: standing.roots,
         class: standing.class,
         policy_epoch: turn.tenant(&key.tenant)?.epoch,
-        supersedes: replaced.map(|old| old.hash),
+        supersedes: replaced.as_ref().map(|old| old.hash),
         commitment: content_commitment(&salt, &bytes),
         screening: note,
         created: turn.now,
         valid_from: op.valid_from,
         valid_until: op.valid_until,
     };
-    finish(turn, key, record, &salt, &bytes)
+    let written = finish(turn, key, record, &salt, &bytes)?;
+    if let Some(old) = replaced {
+        replace(turn, key, &old, &written.id)?;
+    }
+    Ok(written)
+}
+
+/// Logs that a new entry stands in the place of an old one, apart from its record.
+fn replace(turn: &mut Turn<'_>, key: &Key, old: &Entry, by: &EntryId) -> Result<(), Refusal> {
+    let new = turn.tenant(&key.tenant)?.entry(by);
+    let new = new.ok_or_else(|| crate::turn::internal(&"a written entry is not there"))?;
+    let event = Event::Superseded {
+        entry: old.record.id,
+        by: *by,
+        class: new.record.class,
+        roots: roots_text(&new.record.roots),
+        same_origin: new.origin == old.origin,
+    };
+    turn.emit(&key.tenant, &event)
 }
 
 fn finish(

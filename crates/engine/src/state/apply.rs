@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What follows from one event of a tenant's log.
 
-use super::{ApprovalRow, MandateRow, Namespace, PermitRow, Shelf, Tenant};
+use super::{ApprovalRow, MandateRow, Namespace, PermitRow, Replacement, Shelf, Tenant};
 use crate::api::{ApprovalState, SessionSpec, TaskSpec};
-use crate::event::{Decided, Event};
+use crate::event::{Decided, Event, roots_from_text};
 use crate::session::Session;
 use ancile_core::{Decision, Micros, SessionMode};
 use ancile_policy::{Mandate, MandateDraft, Manifest};
@@ -66,7 +66,8 @@ impl Tenant {
                 };
                 Ok(())
             }
-            Event::Quarantined { .. }
+            Event::Superseded { .. }
+            | Event::Quarantined { .. }
             | Event::Released { .. }
             | Event::Discarded { .. }
             | Event::Fired { .. } => self.apply_entry(event),
@@ -216,8 +217,30 @@ impl Tenant {
         Ok(())
     }
 
-    /// An event about an entry whose record is lost has nothing left to change.
     fn apply_entry(&mut self, event: &Event) -> Result<(), String> {
+        if let Event::Superseded {
+            entry,
+            by,
+            class,
+            roots,
+            same_origin,
+        } = event
+        {
+            let mut list = self.replacements.get(entry).cloned().unwrap_or_default();
+            list.push(Replacement {
+                by: *by,
+                class: *class,
+                roots: roots_from_text(roots),
+                same_origin: *same_origin,
+            });
+            self.replacements.insert_mut(*entry, list);
+            return Ok(());
+        }
+        self.apply_kept_entry(event)
+    }
+
+    /// An event about an entry whose record is lost has nothing left to change.
+    fn apply_kept_entry(&mut self, event: &Event) -> Result<(), String> {
         let (Event::Quarantined { entry: id, .. }
         | Event::Released { entry: id, .. }
         | Event::Discarded { entry: id, .. }

@@ -501,3 +501,23 @@ fn promise_6_no_exposure_of_a_session_is_forgotten_by_reopening() {
     };
     assert_eq!(answer.decision, Decision::Ask);
 }
+
+#[test]
+fn promise_6_a_removed_correction_does_not_bring_back_what_it_replaced() {
+    let w = World::new();
+    let old = say(&w, "The code word is alpha.");
+    let mut op = memory(None, "The code word is beta.");
+    op.supersedes = Some(old.id);
+    let new = w.engine.write(&w.user, op).unwrap();
+    assert_eq!(recalled(&w, "code word"), [new.id]);
+    let (dir, conn) = closed(w);
+    for table in ["content", "leaf"] {
+        let remove = format!("DELETE FROM {table} WHERE seq = ?1");
+        conn.execute(&remove, [row(new.seq)]).unwrap();
+    }
+    drop(conn);
+    let w = open(dir).unwrap();
+    assert_eq!(recalled(&w, "code word"), []);
+    assert_eq!(state(&w, old.id), EntryState::Superseded);
+    told(&w);
+}
