@@ -7,7 +7,6 @@ use crate::print;
 use ancile_engine::{Engine, EngineConfig, Gates, OpenReport};
 use ancile_server::{Limits, ServerHandle};
 use clap::ValueEnum;
-use std::fs::{File, TryLockError};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -247,20 +246,13 @@ pub fn read_key(path: &Path) -> Result<String, Failure> {
     Ok(text.trim().to_owned())
 }
 
-/// The server that holds the data directory, if one does. What the lock file says counts only
-/// while its lock is held: a killed process leaves its address behind, where by now anybody may
-/// listen for our key.
+/// The server of this home, if one runs. It is asked for twice: one that ended while we connected
+/// leaves its address to anybody who listens for our key.
 pub fn running(home: &Path) -> Option<SocketAddr> {
-    let path = home.join("data").join("lock");
-    let text = std::fs::read_to_string(&path).ok()?;
-    let address = text
-        .lines()
-        .find_map(|line| line.strip_prefix("address "))?
-        .parse()
-        .ok()?;
+    let said = Engine::served_at(home)?;
+    let address = said.parse().ok()?;
     TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).ok()?;
-    let lock = File::open(&path).ok()?;
-    matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)).then_some(address)
+    (Engine::served_at(home)? == said).then_some(address)
 }
 
 #[cfg(test)]

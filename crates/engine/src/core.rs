@@ -4,7 +4,7 @@
 use crate::api::Gates;
 use crate::content::Content;
 use crate::event::Event;
-use crate::home::Home;
+use crate::home::{Announced, Home};
 use crate::index::{Index, Partition};
 use crate::refusal::{Fault, Refusal, with_causes};
 use crate::state::{Entry, Key, Shelf, State, TaskRow};
@@ -44,6 +44,8 @@ pub(crate) struct Core {
     /// Changes when another connection writes to the database.
     pub(crate) data_version: i64,
     pub(crate) address: Option<String>,
+    /// Held while an address is said.
+    pub(crate) announced: Option<Announced>,
 }
 
 /// What replay builds.
@@ -81,6 +83,7 @@ impl Core {
             last: Micros(0),
             data_version: 0,
             address: None,
+            announced: None,
         })
     }
 

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The home directory: `data` with the store, `keys` with the secrets, `witness` with the last
 //! signed checkpoint. Keys and witness lie outside the data directory, so that one who can write
-//! the store has neither.
+//! the store has neither. So does the file that says where the store is served: whoever can write
+//! it is sent the key of the next command.
 
 use crate::refusal::{Fault, Refusal};
 use ancile_core::Digest;
 use ancile_ledger::{SignerKey, VerifierKey};
 use ancile_store::StoreConfig;
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Name of the heads log in checkpoints.
 const ORIGIN: &str = "ancile.example/heads";
+/// File in the home that says where the store is served.
+const SERVER_FILE: &str = "server";
+/// Longest text of that file that is read, in bytes.
+const SERVER_FILE_BYTES_MAX: u64 = 256;
 /// Longest key file, in bytes.
 const KEY_FILE_BYTES_MAX: u64 = 4_096;
 
@@ -98,11 +103,57 @@ impl Home {
         })
     }
 
+    /// Says where the store is served, until what this returns is dropped or the process ends.
+    pub(crate) fn announce(&self, address: &str) -> Result<Announced, Refusal> {
+        let path = self.root.join(SERVER_FILE);
+        let failed = |e: &std::io::Error| io("say the address in", &path, e);
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path).map_err(|e| failed(&e))?;
+        file.try_lock().map_err(|e| failed(&e.into()))?;
+        file.set_len(0)
+            .and_then(|()| writeln!(file, "address {address}"))
+            .map_err(|e| failed(&e))?;
+        Ok(Announced { file })
+    }
+
+    /// Where the store is served. What the file says counts only while its lock is held: a killed
+    /// server leaves its address behind, where by now anybody may listen.
+    pub(crate) fn served_at(&self) -> Option<String> {
+        let mut file = fs::File::open(self.root.join(SERVER_FILE)).ok()?;
+        let held = matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+        let mut text = String::new();
+        (&mut file)
+            .take(SERVER_FILE_BYTES_MAX)
+            .read_to_string(&mut text)
+            .ok()?;
+        let address = text
+            .lines()
+            .find_map(|line| line.strip_prefix("address "))?;
+        held.then(|| address.to_owned())
+    }
+
     /// The key under hashes of typed values.
     pub(crate) fn value_key(&self) -> Result<[u8; 32], Refusal> {
         let text = read_key(&self.keys().join("value.key"))?;
         let digest = Digest::parse_hex(text.trim()).ok_or_else(|| broken_key(&"value.key"))?;
         Ok(digest.0)
+    }
+}
+
+/// A store that is said to be served.
+#[derive(Debug)]
+pub(crate) struct Announced {
+    file: fs::File,
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        // By name, since a child process that is just starting shares the file; where this fails
+        // the lock ends when the file is closed, right after.
+        let _closed_next = self.file.unlock();
     }
 }
 

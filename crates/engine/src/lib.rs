@@ -119,6 +119,13 @@ impl Engine {
         Home::new(home).is_initialised()
     }
 
+    /// The address at which a running process serves this home, if one said so by
+    /// [`Engine::set_address`] and still runs.
+    #[must_use]
+    pub fn served_at(home: &Path) -> Option<String> {
+        Home::new(home).served_at()
+    }
+
     /// Makes a home: data, keys, witness, tenant `default` with namespace `main`, and a key each
     /// for operator, user, host and agent.
     ///
@@ -176,13 +183,16 @@ impl Engine {
         ))
     }
 
-    /// Writes the server's address into the lock file, for commands to find.
+    /// Says the server's address: in the home, for commands to find by [`Engine::served_at`], and
+    /// in the lock file, for people.
     ///
     /// # Errors
-    /// [`Refusal`] when the lock file cannot be written.
+    /// [`Refusal`] when either file cannot be written.
     pub fn set_address(&self, address: &str) -> Result<(), Refusal> {
         let address = address.to_owned();
         self.writer.submit(move |t| {
+            t.core.announced = None;
+            t.core.announced = Some(t.core.home.announce(&address)?);
             t.core.address = Some(address.clone());
             t.core
                 .store()?

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 /// File name of the lock in the data directory.
 pub const LOCK_FILE: &str = "lock";
 
-/// Who holds a store, as far as its lock file says: the file is for people and for finding the
-/// server; what counts is the lock.
+/// Who holds a store, as far as its lock file says: the file is for people, and whoever can write
+/// the data directory can write it; what counts is the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LockHolder {

@@ -459,8 +459,7 @@ impl Store {
         self.dead.as_deref()
     }
 
-    /// Writes into the lock file at which address this process serves the store, so that others
-    /// find it.
+    /// Writes into the lock file, for people, at which address this process serves the store.
     ///
     /// # Errors
     /// What the system says when the lock file cannot be written.

@@ -138,6 +138,26 @@ fn the_address_of_a_killed_server_is_not_believed() {
 }
 
 #[test]
+fn an_address_in_the_data_directory_is_not_believed() {
+    let scene = Scene::new();
+    let server = scene.serve(&[]);
+    scene.json(&["write", "Tea at four"]);
+    // Who can write the store listens for our key.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let lock = format!("pid 1\naddress {}\n", listener.local_addr().unwrap());
+    std::fs::write(scene.path(".ancile/data/lock"), &lock).unwrap();
+    assert_eq!(
+        scene.json(&["recall", "tea"])["items"][0]["text"],
+        "Tea at four"
+    );
+    assert_eq!(server.signal("-TERM"), Some(0));
+    std::fs::write(scene.path(".ancile/data/lock"), &lock).unwrap();
+    assert_eq!(scene.run(&["recall", "tea"]).code, 0);
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err());
+}
+
+#[test]
 fn a_second_server_is_refused_and_the_first_is_named() {
     let scene = Scene::new();
     let server = scene.serve(&[]);
