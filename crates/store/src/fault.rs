@@ -175,6 +175,12 @@ pub enum OpenError {
         /// The path.
         path: PathBuf,
     },
+    /// The lock is no file of its own, and would be written.
+    #[error("`{}` is a link to another file, not a lock; remove it", .path.display())]
+    Link {
+        /// The path.
+        path: PathBuf,
+    },
     /// Another process has the store open.
     #[error(
         "`{}` is in use by {holder}; speak to that process, or stop it",

@@ -61,13 +61,10 @@ impl DirectoryLock {
             let path = path.clone();
             move |source| OpenError::io(&path, step, source)
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(failed("opening the lock"))?;
+        let mut file = open_or_make(&path).map_err(failed("opening the lock"))?;
+        if !is_at(&file, &path).map_err(failed("looking at the lock"))? {
+            return Err(OpenError::Link { path });
+        }
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -108,6 +105,36 @@ impl Drop for DirectoryLock {
         // Where this fails the lock ends when the file is closed, right after.
         let _closed_next = self.file.unlock();
     }
+}
+
+/// Opens the lock file, or makes it; makes none where a link leads.
+fn open_or_make(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match options.open(path) {
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    match options.create_new(true).open(path) {
+        Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists => {
+            options.create_new(false).open(path)
+        }
+        made => made,
+    }
+}
+
+/// Whether this file lies at this path, and not where a link there leads: whoever can write the
+/// data directory must not make us overwrite files of ours, the witness and the keys among them.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (opened, named) = (file.metadata()?, path.symlink_metadata()?);
+    #[cfg(unix)]
+    let same = {
+        use std::os::unix::fs::MetadataExt as _;
+        (opened.dev(), opened.ino()) == (named.dev(), named.ino())
+    };
+    #[cfg(not(unix))]
+    let same = true;
+    Ok(same && opened.is_file() && named.is_file())
 }
 
 fn read_text(file: &mut File) -> io::Result<String> {

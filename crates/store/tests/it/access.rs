@@ -148,6 +148,28 @@ fn a_second_opener_is_told_who_holds_the_store() {
     assert_eq!(place.open().unwrap().1.groups, 4);
 }
 
+#[cfg(unix)]
+#[test]
+fn no_file_is_overwritten_through_a_link_in_the_data_directory() {
+    let place = sample();
+    let witness = fs::read(place.witness()).unwrap();
+    let none = place.root().join("none");
+    for name in ["lock", "store.db-wal", "store.db-shm"] {
+        for target in [&place.witness(), &none] {
+            let link = place.dir().join(name);
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            let refusal = place.refusal();
+            let link_said = matches!(refusal, OpenError::Link { .. });
+            assert_eq!(link_said, name == "lock" && target.exists(), "{refusal}");
+            assert_eq!(fs::read(place.witness()).unwrap(), witness, "{name}");
+            assert!(!none.exists(), "{name}");
+            fs::remove_file(&link).unwrap();
+        }
+    }
+    assert_eq!(place.open().unwrap().1.groups, 4);
+}
+
 #[test]
 fn an_audit_runs_beside_an_open_store() {
     let place = sample();
