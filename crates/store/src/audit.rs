@@ -68,6 +68,16 @@ pub enum AuditProblem {
         /// The log that they name.
         log: LogName,
     },
+    /// A tile lies where a log of this size has none.
+    #[error("{log}: tile {index} of level {level} was added")]
+    AddedTile {
+        /// The log.
+        log: LogName,
+        /// The level column.
+        level: i64,
+        /// The index column.
+        index: i64,
+    },
 }
 
 /// What an audit found. Only [`Audit::run`] makes one.
@@ -335,12 +345,43 @@ fn outside(source: &SqliteLogs<'_>, report: &mut AuditReport) -> rusqlite::Resul
     }
     for name in rows::names(source.conn, Keyed::Tile)? {
         let log = rows::log_named(&name);
-        let known = match &log {
-            LogName::Heads => true,
-            LogName::Tenant(tenant) => !matches!(source.head(tenant), Ok(None)),
+        let size = match &log {
+            LogName::Heads => source.extent(&log).ok(),
+            LogName::Tenant(tenant) => match source.head(tenant) {
+                Ok(None) => {
+                    report.add(AuditProblem::StrayTiles { log });
+                    continue;
+                }
+                Ok(Some(head)) => Some(head.size),
+                Err(_) => None,
+            },
         };
-        if !known {
-            report.add(AuditProblem::StrayTiles { log });
+        // A size that cannot be read is among what the verifier said.
+        if let Some(size) = size {
+            added_tiles(source.conn, &log, size, report)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lists tiles that a log of this size has not; the others are the verifier's to compare.
+fn added_tiles(
+    conn: &Connection,
+    log: &LogName,
+    size: u64,
+    report: &mut AuditReport,
+) -> rusqlite::Result<()> {
+    let mut statement =
+        conn.prepare_cached("SELECT level, idx FROM tile WHERE log = ?1 ORDER BY level, idx")?;
+    let mut found = statement.query([rows::log_column(log)])?;
+    let mut expected = rows::tiles_since(0, size).peekable();
+    while let Some(row) = found.next()? {
+        let (level, index): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let place = |t: &rows::TilePlace| (i64::from(t.level), rows::cell(t.index));
+        while expected.next_if(|t| place(t) < (level, index)).is_some() {}
+        if expected.peek().is_none_or(|t| place(t) != (level, index)) {
+            let log = log.clone();
+            report.add(AuditProblem::AddedTile { log, level, index });
         }
     }
     Ok(())

@@ -171,6 +171,29 @@ fn no_file_is_overwritten_through_a_link_in_the_data_directory() {
 }
 
 #[test]
+fn an_added_tile_that_refuses_the_store_is_in_the_audit() {
+    let place = sample();
+    for (log, level, index) in [
+        ("@heads", 0, 1),
+        ("@heads", 9, 0),
+        ("acme", 1, 0),
+        ("acme", 0, -1),
+    ] {
+        place.sql(&format!(
+            "INSERT INTO tile VALUES ('{log}', {level}, {index}, zeroblob(32))"
+        ));
+        assert!(matches!(place.refusal(), OpenError::Tile { .. }));
+        let report = audit(&place.dir(), Some(&place.witness()), &verifier()).unwrap();
+        assert!(!report.ok(), "{log} {level} {index}");
+        place.sql(&format!(
+            "DELETE FROM tile WHERE log = '{log}' AND level = {level} AND idx = {index}"
+        ));
+    }
+    let report = audit(&place.dir(), Some(&place.witness()), &verifier()).unwrap();
+    assert!(report.ok(), "{report:?}");
+}
+
+#[test]
 fn an_audit_runs_beside_an_open_store() {
     let place = sample();
     let (mut store, ..) = place.open().unwrap();
