@@ -14,6 +14,9 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// The header that carries the session token.
 const SESSION_HEADER: &str = "Ancile-Session";
 
+/// How the tokens of people begin.
+const PERSONS: [&str; 2] = ["ank_user_", "ank_operator_"];
+
 /// A server, and the key to speak to it with.
 pub struct Client {
     agent: ureq::Agent,
@@ -43,6 +46,12 @@ impl Client {
             address: self.address,
             token: Some(token),
         }
+    }
+
+    /// Whether the key is a person's, who is shown more than a program: a token names its role.
+    pub fn speaks_for_a_person(&self) -> bool {
+        let token = self.token.as_deref().unwrap_or_default();
+        PERSONS.iter().any(|start| token.starts_with(start))
     }
 
     /// Asks for something.

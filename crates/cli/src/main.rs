@@ -11,6 +11,7 @@ mod demo;
 mod failure;
 mod place;
 mod print;
+mod unseen;
 mod when;
 
 use clap::{Parser, Subcommand};

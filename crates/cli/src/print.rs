@@ -3,7 +3,7 @@
 //! hides or reorders is ever printed as it is.
 
 use crate::failure::{Exit, Failure};
-use crate::when;
+use crate::{unseen, when};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -37,13 +37,34 @@ impl Answer {
         }
     }
 
-    /// A page of a list: one line an item, these columns.
+    /// An answer in its plain form, in which what the key is not shown says so.
+    pub fn seen(value: Value, person: bool) -> Self {
+        Self {
+            text: block(&unseen::said(&value, person), 0) + &unseen::hint(&value),
+            value,
+            exit: Exit::Done,
+        }
+    }
+
+    /// A page of a list: one line an item, these columns. A column `a.b` is a field of a field, and
+    /// `a as b` is named `b`.
     pub fn page(value: Value, columns: &[&str]) -> Self {
-        let mut text = table(value.get("items").unwrap_or(&value), columns);
+        let shown = unseen::said(&value, true);
+        let mut text = table(shown.get("items").unwrap_or(&shown), columns);
+        text.push_str(&unseen::hint(&value));
         if let Some(next) = value.get("next").and_then(Value::as_str) {
             _ = writeln!(text, "more: --cursor {}", line(next));
         }
         Self::with(value, text)
+    }
+
+    /// Adds a line for people, where the page has items.
+    pub fn note(mut self, note: &str) -> Self {
+        let items = self.value.get("items").and_then(Value::as_array);
+        if items.is_some_and(|items| !items.is_empty()) {
+            _ = writeln!(self.text, "{note}");
+        }
+        self
     }
 
     /// Prints it.
@@ -212,25 +233,20 @@ fn fields(out: &mut String, map: &Map<String, Value>, indent: usize) {
     }
 }
 
-/// A list as lines of aligned columns under their names. A column `a.b` is a field of a field.
+/// A list as lines of aligned columns under their names.
 pub fn table(items: &Value, columns: &[&str]) -> String {
     let Some(items) = items.as_array().filter(|items| !items.is_empty()) else {
         return "none\n".to_owned();
     };
-    let name = |column: &str| column.rsplit('.').next().unwrap_or(column).to_owned();
-    let mut rows = vec![
-        columns
-            .iter()
-            .map(|column| name(column))
-            .collect::<Vec<_>>(),
-    ];
+    let columns: Vec<(&str, &str)> = columns.iter().map(|column| named(column)).collect();
+    let mut rows = vec![columns.iter().map(|(_, name)| (*name).to_owned()).collect()];
     for item in items {
-        let at = |column: &&str| {
-            let pointer = format!("/{}", column.replace('.', "/"));
+        let at = |(path, name): &(&str, &str)| {
+            let pointer = format!("/{}", path.replace('.', "/"));
             let value = item.pointer(&pointer).unwrap_or(&Value::Null);
-            short(&cell(&name(column), value), CELL_CHARS_MAX)
+            short(&cell(name, value), CELL_CHARS_MAX)
         };
-        rows.push(columns.iter().map(at).collect());
+        rows.push(columns.iter().map(at).collect::<Vec<_>>());
     }
     let width = |i: usize| {
         let cells = rows.iter().filter_map(|row| row.get(i));
@@ -246,6 +262,14 @@ pub fn table(items: &Value, columns: &[&str]) -> String {
         _ = writeln!(out, "{}", padded.collect::<Vec<_>>().join("  ").trim_end());
     }
     out
+}
+
+/// The path and the name of a column.
+fn named(column: &str) -> (&str, &str) {
+    let last = || column.rsplit('.').next().unwrap_or(column);
+    column
+        .split_once(" as ")
+        .unwrap_or_else(|| (column, last()))
 }
 
 /// Fields that hold moments, in microseconds.
@@ -264,8 +288,8 @@ const MOMENTS: [&str; 12] = [
     "valid_until",
 ];
 
-/// Widest cell of a table, in characters.
-const CELL_CHARS_MAX: usize = 60;
+/// Widest cell of a table, in characters: a digest in hexadecimal fits.
+const CELL_CHARS_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests;

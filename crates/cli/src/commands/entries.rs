@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing, recalling and reading entries.
 
-use super::sessions::{self, InSession};
+use super::sessions::MaybeSession;
 use super::{PageArgs, given, text_or_stdin};
 use crate::client::segment;
 use crate::failure::Failure;
@@ -20,10 +20,11 @@ pub struct Write {
     /// What it is for: memory or context_file
     #[arg(long, default_value = "memory")]
     kind: String,
-    /// The namespace
-    #[arg(long, default_value = "main")]
-    namespace: String,
-    /// The way it came in, where the key may say so: paste, document, web and the like
+    /// The namespace; without it main, or that of the session
+    #[arg(long)]
+    namespace: Option<String>,
+    /// The way it came in, where the key may say so: paste, document, web and the like; agent for
+    /// what the agent of a session writes
     #[arg(long)]
     channel: Option<String>,
     /// Where it came from
@@ -44,6 +45,8 @@ pub struct Write {
     /// Not recalled from this moment on
     #[arg(long, value_parser = when::parse, value_name = "WHEN")]
     until: Option<i64>,
+    #[command(flatten)]
+    within: MaybeSession,
 }
 
 fn source_field(text: &str) -> Result<(String, String, String), String> {
@@ -52,6 +55,17 @@ fn source_field(text: &str) -> Result<(String, String, String), String> {
         _ => Err("write source/tool/field".to_owned()),
     }
 }
+
+/// The namespace that a request names: none where its session has one.
+fn namespace(given: Option<&str>, in_session: bool) -> Value {
+    match given {
+        None if in_session => Value::Null,
+        given => json!(given.unwrap_or(NAMESPACE)),
+    }
+}
+
+/// The namespace that a first run makes.
+const NAMESPACE: &str = "main";
 
 /// Runs `ancile write`.
 pub fn write(place: &Place, args: &Write) -> Result<Answer, Failure> {
@@ -65,9 +79,14 @@ pub fn write(place: &Place, args: &Write) -> Result<Answer, Failure> {
         .field
         .as_ref()
         .map(|(source, tool, field)| json!({ "source": source, "tool": tool, "field": field }));
+    let session = args.within.session();
     let body = given([
+        ("op", json!(session.as_ref().map(|_| "write"))),
         ("kind", json!(args.kind)),
-        ("namespace", json!(args.namespace)),
+        (
+            "namespace",
+            namespace(args.namespace.as_deref(), session.is_some()),
+        ),
         ("channel", json!(args.channel)),
         ("text", json!(text)),
         ("locator", json!(args.locator)),
@@ -77,20 +96,29 @@ pub fn write(place: &Place, args: &Write) -> Result<Answer, Failure> {
         ("valid_from", json!(args.from)),
         ("valid_until", json!(args.until)),
     ]);
-    place
-        .connect(KeyRole::User)?
-        .post("/v1/entries", &body)
-        .map(Answer::plain)
+    let (value, person) = match session {
+        Some(session) => {
+            let server = place.connect(KeyRole::Host)?;
+            let answer = session.one(&server, &body)?;
+            (Value::Object(answer), server.speaks_for_a_person())
+        }
+        None => {
+            let server = place.connect(KeyRole::User)?;
+            let value = server.post("/v1/entries", &body)?;
+            (value, server.speaks_for_a_person())
+        }
+    };
+    Ok(Answer::seen(value, person))
 }
 
-/// `ancile recall`
+/// `ancile recall`. In a session what is returned counts as shown.
 #[derive(Args)]
 pub struct Recall {
     /// The words to look for
     query: String,
-    /// The namespace; in a session it is the session's
-    #[arg(long, default_value = "main")]
-    namespace: String,
+    /// The namespace; without it main, or that of the session
+    #[arg(long)]
+    namespace: Option<String>,
     /// Most entries
     #[arg(long)]
     k: Option<u32>,
@@ -100,38 +128,26 @@ pub struct Recall {
     /// The weakest class to show: user_authored, approved_source, agent_derived or untrusted
     #[arg(long, value_name = "CLASS")]
     max_class: Option<String>,
-    /// Recall in this session: what is returned counts as shown
-    #[arg(long, value_name = "ID", requires = "session_token")]
-    session: Option<String>,
-    /// Its token
-    #[arg(
-        long,
-        env = sessions::TOKEN,
-        hide_env_values = true,
-        value_name = "TOKEN"
-    )]
-    session_token: Option<String>,
+    #[command(flatten)]
+    within: MaybeSession,
 }
 
 /// Runs `ancile recall`.
 pub fn recall(place: &Place, args: &Recall) -> Result<Answer, Failure> {
-    let mut body = given([
+    let session = args.within.session();
+    let body = given([
         ("query", json!(args.query)),
+        (
+            "namespace",
+            namespace(args.namespace.as_deref(), session.is_some()),
+        ),
         ("k", json!(args.k)),
         ("tokens", json!(args.tokens)),
         ("max_class", json!(args.max_class)),
     ]);
-    let value = match (&args.session, &args.session_token) {
-        (Some(id), Some(token)) => {
-            let session = InSession::new(id.clone(), token.clone());
-            session.send(&*place.connect(KeyRole::Host)?, "recall", &body)?
-        }
-        _ => {
-            if let Some(map) = body.as_object_mut() {
-                map.insert("namespace".to_owned(), json!(args.namespace));
-            }
-            place.connect(KeyRole::User)?.post("/v1/recall", &body)?
-        }
+    let value = match session {
+        Some(session) => session.send(&*place.connect(KeyRole::Host)?, "recall", &body)?,
+        None => place.connect(KeyRole::User)?.post("/v1/recall", &body)?,
     };
     let text = pack(&value);
     Ok(Answer::with(value, text))
@@ -189,9 +205,8 @@ pub fn entry(place: &Place, args: &Entry) -> Result<Answer, Failure> {
     match args {
         Entry::Show { id, proof } => {
             let part = if *proof { "/proof" } else { "" };
-            server
-                .get(&format!("/v1/entries/{}{part}", segment(id)))
-                .map(Answer::plain)
+            let value = server.get(&format!("/v1/entries/{}{part}", segment(id)))?;
+            Ok(Answer::seen(value, server.speaks_for_a_person()))
         }
         Entry::List { namespace, page } => {
             let query = page.query(&[("namespace", Some(namespace.clone()))]);

@@ -82,7 +82,7 @@ pub enum Quarantine {
     Release {
         /// The entry
         id: String,
-        /// Its record hash, as `quarantine list --json` prints it
+        /// Its record hash, as `quarantine list` prints it
         digest: String,
         /// Why
         #[arg(long)]
@@ -92,10 +92,14 @@ pub enum Quarantine {
     Discard {
         /// The entry
         id: String,
-        /// Its record hash
+        /// Its record hash, as `quarantine list` prints it
         digest: String,
     },
 }
+
+/// What comes after a list of the shelf.
+const NEXT: &str = "then: ancile quarantine release ID DIGEST --reason TEXT, or ancile quarantine \
+                    discard ID DIGEST";
 
 /// Runs `ancile quarantine`.
 pub fn quarantine(place: &Place, args: &Quarantine) -> Result<Answer, Failure> {
@@ -107,13 +111,14 @@ pub fn quarantine(place: &Place, args: &Quarantine) -> Result<Answer, Failure> {
             let value = server.get(&format!("/v1/quarantine{query}"))?;
             let columns = [
                 "entry.id",
+                "entry.hash as digest",
                 "entry.channel",
                 "reason",
                 "rules",
                 "since",
                 "entry.text",
             ];
-            Ok(Answer::page(value, &columns))
+            Ok(Answer::page(value, &columns).note(NEXT))
         }
         Quarantine::Release { id, digest, reason } => {
             let body = json!({ "digest": digest, "reason": reason });

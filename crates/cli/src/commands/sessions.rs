@@ -70,17 +70,36 @@ pub struct InSession {
     session_token: String,
 }
 
+/// A session that a command may run in.
+#[derive(Args)]
+pub struct MaybeSession {
+    /// Run in this session, with the key of its host
+    #[arg(long = "session", value_name = "ID", requires = "session_token")]
+    id: Option<String>,
+    /// Its token
+    #[arg(
+        long,
+        env = TOKEN,
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
+    session_token: Option<String>,
+}
+
+impl MaybeSession {
+    /// The session, if one is named.
+    pub fn session(&self) -> Option<InSession> {
+        let (id, session_token) = (self.id.clone()?, self.session_token.clone()?);
+        Some(InSession { id, session_token })
+    }
+}
+
 /// The environment variable that names the session where `--session` does not.
 const SESSION: &str = "ANCILE_SESSION";
 /// The environment variable that holds its token.
-pub const TOKEN: &str = "ANCILE_SESSION_TOKEN";
+const TOKEN: &str = "ANCILE_SESSION_TOKEN";
 
 impl InSession {
-    /// The session with this id and token.
-    pub const fn new(id: String, session_token: String) -> Self {
-        Self { id, session_token }
-    }
-
     /// Sends something within the session; the verb is the last part of the path.
     pub fn send(&self, server: &Client, verb: &str, body: &Value) -> Result<Value, Failure> {
         let path = format!("/v1/sessions/{}/{verb}", segment(&self.id));
@@ -95,8 +114,10 @@ impl InSession {
                         release?";
             return Err(Failure::new(Exit::Unavailable, "other_release", text));
         };
-        let mut answer = answer.clone();
-        answer.remove("op");
+        let rest = answer.iter().filter(|(name, _)| *name != "op");
+        let mut answer: Map<String, Value> = rest
+            .map(|(name, part)| (name.clone(), part.clone()))
+            .collect();
         let class = step.get("class").cloned().unwrap_or_default();
         answer.insert("session_class".to_owned(), class);
         Ok(answer)
@@ -177,7 +198,8 @@ pub fn step(place: &Place, args: &Step) -> Result<Answer, Failure> {
         other => other,
     };
     let server = place.connect(KeyRole::Host)?;
-    args.session.send(&server, "step", &body).map(Answer::plain)
+    let value = args.session.send(&server, "step", &body)?;
+    Ok(Answer::seen(value, server.speaks_for_a_person()))
 }
 
 /// `ancile expose`

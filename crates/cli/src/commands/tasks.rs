@@ -76,10 +76,9 @@ pub fn run(place: &Place, args: Task) -> Result<Answer, Failure> {
                 "kind": "task", "namespace": namespace, "text": text_or_stdin(&text)?,
                 "task": task,
             });
-            place
-                .connect(KeyRole::User)?
-                .post("/v1/entries", &body)
-                .map(Answer::plain)
+            let server = place.connect(KeyRole::User)?;
+            let value = server.post("/v1/entries", &body)?;
+            Ok(Answer::seen(value, server.speaks_for_a_person()))
         }
         Task::List {
             due,
@@ -89,7 +88,7 @@ pub fn run(place: &Place, args: Task) -> Result<Answer, Failure> {
             let due = due.then(|| "true".to_owned());
             let query = page.query(&[("namespace", Some(namespace)), ("due", due)]);
             let value = place
-                .connect(KeyRole::Host)?
+                .connect(KeyRole::User)?
                 .get(&format!("/v1/tasks{query}"))?;
             let columns = [
                 "entry.id",

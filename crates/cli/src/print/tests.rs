@@ -46,6 +46,10 @@ fn a_table_aligns_and_names_its_columns() {
         shown,
         "id  class      gone\n1   untrusted  -\n22  -          -\n"
     );
+    let renamed = table(&items, &["entry.class as weight"]);
+    assert_eq!(renamed, "weight\nuntrusted\n-\n");
+    let digest = "ab".repeat(32);
+    assert!(table(&json!([{ "d": digest }]), &["d"]).contains(&digest));
     assert_eq!(table(&json!([]), &["id"]), "none\n");
 }
 
