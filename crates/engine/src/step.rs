@@ -207,7 +207,7 @@ fn weight(turn: &Turn<'_>, at: &In<'_>, op: &Expose) -> Result<Weight, Refusal> 
         ExposureKind::UserTurn => {
             let channel = grant.channel(Some(Channel::User));
             let class = class_of(channel, spec.role, SourceState::None);
-            if class == AuthorityClass::Untrusted {
+            if channel != Channel::User || class == AuthorityClass::Untrusted {
                 return Ok(untrusted("unverified_turn", channel));
             }
             let roots = RootSet::new([TrustRoot::User(at.session(turn)?.spec.user.clone())]);
