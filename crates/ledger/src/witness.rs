@@ -100,9 +100,11 @@ impl Witness {
             }
             _ => {}
         }
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options
             .open(&temp)
             .map_err(|source| failed(&temp, "creating", source))?;
         file.write_all(checkpoint.text().as_bytes())
@@ -130,7 +132,8 @@ pub enum WitnessRefusal {
     /// The store lost groups that were witnessed: it was rolled back.
     #[error(
         "store has {store} groups, its witness {witness}; the store was rolled back; restore the \
-         newer store, or start a new witness epoch to accept the loss"
+         newer store, or start a new witness epoch by `ancile audit witness-epoch` to accept the \
+         loss"
     )]
     StoreBehindWitness {
         /// Groups in the store.
@@ -141,7 +144,7 @@ pub enum WitnessRefusal {
     /// The witness lacks groups that can have been answered.
     #[error(
         "store has {store} groups, its witness {witness}, and only one fewer is normal; bring the \
-         current witness, or start a new witness epoch"
+         current witness, or start a new witness epoch by `ancile audit witness-epoch`"
     )]
     WitnessTooOld {
         /// Groups in the store.
@@ -162,7 +165,8 @@ pub enum WitnessRefusal {
     },
     /// There is no witness; only the caller knows whether that is a first run.
     #[error(
-        "store has {store} groups and no witness; bring the witness, or start a new witness epoch"
+        "store has {store} groups and no witness; bring the witness, or start a new witness epoch \
+         by `ancile audit witness-epoch`"
     )]
     Missing {
         /// Groups in the store.

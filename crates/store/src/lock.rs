@@ -111,6 +111,8 @@ impl Drop for DirectoryLock {
 fn open_or_make(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => {}
         opened => return opened,

@@ -108,6 +108,12 @@ fn writing_and_reading() {
         let text = Witness::read(&path).unwrap().unwrap();
         assert_eq!(key.verifier().open(&text).unwrap(), signed);
     }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
     // Nothing but the witness is left.
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }

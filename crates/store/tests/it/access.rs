@@ -170,6 +170,23 @@ fn no_file_is_overwritten_through_a_link_in_the_data_directory() {
     assert_eq!(place.open().unwrap().1.groups, 4);
 }
 
+#[cfg(unix)]
+#[test]
+fn the_files_of_a_store_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = sample();
+    let _ = fs::remove_file(place.dir().join("lock"));
+    let _held = place.open().unwrap();
+    let mut files = 0;
+    for entry in fs::read_dir(place.dir()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", entry.path().display());
+        files += 1;
+    }
+    assert!(files >= 2);
+}
+
 #[test]
 fn an_added_tile_that_refuses_the_store_is_in_the_audit() {
     let place = sample();
