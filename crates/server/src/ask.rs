@@ -8,6 +8,7 @@ use crate::wire::spelled::{Spelling, echo};
 use ancile_engine::api::Page;
 use ancile_engine::{Caller, Engine};
 use axum::http::StatusCode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a request brings besides its caller.
@@ -171,8 +172,9 @@ impl Reply {
 }
 
 /// A list on the wire.
-#[derive(Serialize)]
-struct List<W> {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{W}List")]
+pub(crate) struct List<W> {
     items: Vec<W>,
     /// Where the next page starts; null at the end.
     next: Option<String>,

@@ -12,6 +12,7 @@
 mod ask;
 mod body;
 pub mod limits;
+mod openapi;
 mod problem;
 mod route;
 mod routes;
@@ -19,5 +20,7 @@ mod serve;
 mod wire;
 
 pub use limits::Limits;
-pub use route::{Access, ROUTES, Route, Verb, router};
+pub use openapi::openapi;
+pub use route::{Access, Route, Verb, router};
+pub use routes::ROUTES;
 pub use serve::{ServerHandle, serve};

@@ -4,6 +4,7 @@
 use crate::limits::RETRY_SECONDS;
 use ancile_engine::{Fault, Refusal};
 use axum::http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Why a request was not answered.
@@ -91,8 +92,9 @@ impl Problem {
 }
 
 /// The members of RFC 9457 section 3.1, and two of our own.
-#[derive(Serialize)]
-struct Body<'a> {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(crate) struct Body<'a> {
     #[serde(rename = "type")]
     kind: String,
     title: String,

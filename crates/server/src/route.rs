@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one list of routes, and the way of a request through it.
 
-use crate::ask::{Ask, Parts, Reply};
+use crate::ask::{Ask, JSON, Parts, Reply, TEXT};
 use crate::body;
 use crate::limits::Limits;
 use crate::problem::Problem;
-use crate::routes::{entries, keys, mandates, review, sessions, sources};
-use crate::wire::query::{NAMESPACE_PAGE, PAGE, Query, TASK_PAGE};
+use crate::routes::ROUTES;
+use crate::wire::query::Query;
 use ancile_engine::Engine;
 use axum::Router;
 use axum::body::Body;
@@ -19,6 +19,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -26,7 +27,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// The header that carries a session token.
-const SESSION: &str = "ancile-session";
+pub(crate) const SESSION: &str = "ancile-session";
 /// The header that carries the request id of an answer.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -62,13 +63,66 @@ pub struct Route {
     pub access: Access,
     /// The query parameters it takes; any other is refused.
     pub query: &'static [&'static str],
+    /// What it does, in a few words.
+    pub summary: &'static str,
+    /// What it takes and gives.
+    pub(crate) shape: Shape,
     does: Does,
 }
 
+/// Makes the schema of a type of the wire.
+pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// The forms of a request and its answer.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    /// The body of the request, if it takes one.
+    pub(crate) takes: Option<SchemaOf>,
+    /// The status of the answer.
+    pub(crate) status: StatusCode,
+    /// The body of the answer, if it has one: its content type and form.
+    pub(crate) gives: Option<(&'static str, SchemaOf)>,
+}
+
 impl Route {
-    /// The same route, with a query.
-    const fn with_query(mut self, query: &'static [&'static str]) -> Self {
+    /// With a query.
+    pub(crate) const fn with_query(mut self, query: &'static [&'static str]) -> Self {
         self.query = query;
+        self
+    }
+
+    /// With a body of the request.
+    pub(crate) const fn takes<T: JsonSchema>(mut self) -> Self {
+        self.shape.takes = Some(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    /// Answered with 200 and JSON.
+    pub(crate) const fn gives<T: JsonSchema>(self) -> Self {
+        self.answers(StatusCode::OK, JSON, SchemaGenerator::subschema_for::<T>)
+    }
+
+    /// Answered with 201 and JSON.
+    pub(crate) const fn creates<T: JsonSchema>(self) -> Self {
+        self.answers(
+            StatusCode::CREATED,
+            JSON,
+            SchemaGenerator::subschema_for::<T>,
+        )
+    }
+
+    /// Answered with a text that is a signed note.
+    pub(crate) const fn gives_text(self) -> Self {
+        self.answers(
+            StatusCode::OK,
+            TEXT,
+            SchemaGenerator::subschema_for::<String>,
+        )
+    }
+
+    const fn answers(mut self, status: StatusCode, kind: &'static str, of: SchemaOf) -> Self {
+        self.shape.status = status;
+        self.shape.gives = Some((kind, of));
         self
     }
 }
@@ -83,88 +137,61 @@ enum Does {
 }
 
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;
-type Keyed = fn(&Ask<'_>) -> Result<Reply, Problem>;
+pub(crate) type Keyed = fn(&Ask<'_>) -> Result<Reply, Problem>;
 
-const fn keyed(verb: Verb, path: &'static str, does: Keyed) -> Route {
+/// What a route is before its forms are said: it is answered with 204.
+const BARE: Shape = Shape {
+    takes: None,
+    status: StatusCode::NO_CONTENT,
+    gives: None,
+};
+
+const fn keyed(verb: Verb, path: &'static str, summary: &'static str, does: Keyed) -> Route {
     Route {
         verb,
         path,
         access: Access::Key,
         query: &[],
+        summary,
+        shape: BARE,
         does: Does::Keyed(does),
     }
 }
 
-const fn get(path: &'static str, does: Keyed) -> Route {
-    keyed(Verb::Get, path, does)
+pub(crate) const fn get(path: &'static str, summary: &'static str, does: Keyed) -> Route {
+    keyed(Verb::Get, path, summary, does)
 }
 
-const fn put(path: &'static str, does: Keyed) -> Route {
-    keyed(Verb::Put, path, does)
+pub(crate) const fn put(path: &'static str, summary: &'static str, does: Keyed) -> Route {
+    keyed(Verb::Put, path, summary, does)
 }
 
-const fn post(path: &'static str, does: Keyed) -> Route {
-    keyed(Verb::Post, path, does)
+pub(crate) const fn post(path: &'static str, summary: &'static str, does: Keyed) -> Route {
+    keyed(Verb::Post, path, summary, does)
 }
 
-const fn in_session(path: &'static str, does: Keyed) -> Route {
+pub(crate) const fn in_session(path: &'static str, summary: &'static str, does: Keyed) -> Route {
     Route {
         access: Access::Session,
-        ..keyed(Verb::Post, path, does)
+        ..keyed(Verb::Post, path, summary, does)
     }
 }
 
-const fn open(path: &'static str, does: fn(&Engine) -> Result<Reply, Problem>) -> Route {
+pub(crate) const fn open(
+    path: &'static str,
+    summary: &'static str,
+    does: fn(&Engine) -> Result<Reply, Problem>,
+) -> Route {
     Route {
         verb: Verb::Get,
         path,
         access: Access::Open,
         query: &[],
+        summary,
+        shape: BARE,
         does: Does::Open(does),
     }
 }
-
-/// Every route there is.
-pub const ROUTES: &[Route] = &[
-    open("/healthz", keys::health),
-    post("/v1/sessions", sessions::open),
-    get("/v1/sessions/{id}", sessions::show),
-    in_session("/v1/sessions/{id}/step", sessions::step),
-    in_session("/v1/sessions/{id}/act", sessions::act),
-    in_session("/v1/sessions/{id}/recall", sessions::recall),
-    in_session("/v1/sessions/{id}/close", sessions::close),
-    post("/v1/entries", entries::write),
-    get("/v1/entries", entries::list).with_query(NAMESPACE_PAGE),
-    get("/v1/entries/{id}", entries::show),
-    get("/v1/entries/{id}/lineage", entries::lineage),
-    get("/v1/entries/{id}/proof", entries::proof),
-    post("/v1/recall", entries::recall),
-    get("/v1/tasks", sessions::tasks).with_query(TASK_PAGE),
-    post("/v1/tasks/{id}/fire", sessions::fire),
-    get("/v1/manifest", mandates::manifest),
-    put("/v1/manifest", mandates::set_manifest),
-    post("/v1/mandates", mandates::grant),
-    get("/v1/mandates", mandates::list).with_query(PAGE),
-    post("/v1/mandates/draft", mandates::draft),
-    post("/v1/mandates/{id}/revoke", mandates::revoke),
-    get("/v1/approvals", review::approvals).with_query(PAGE),
-    get("/v1/approvals/{id}", review::approval),
-    post("/v1/approvals/{id}/approve", review::approve),
-    post("/v1/approvals/{id}/deny", review::deny),
-    get("/v1/sources", sources::list),
-    post("/v1/sources", sources::register),
-    post("/v1/sources/{name}/approve", sources::approve),
-    post("/v1/sources/{name}/revoke", sources::revoke),
-    get("/v1/quarantine", review::shelf).with_query(NAMESPACE_PAGE),
-    post("/v1/quarantine/{id}/release", review::release),
-    post("/v1/quarantine/{id}/discard", review::discard),
-    post("/v1/keys", keys::make),
-    get("/v1/keys", keys::list),
-    post("/v1/keys/{id}/revoke", keys::revoke),
-    post("/v1/tenants", keys::make_tenant),
-    post("/v1/namespaces", keys::make_namespace),
-    get("/v1/checkpoint", keys::checkpoint),
-];
 
 /// What all requests share.
 #[derive(Clone)]

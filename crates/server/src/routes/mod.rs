@@ -7,3 +7,167 @@ pub(crate) mod mandates;
 pub(crate) mod review;
 pub(crate) mod sessions;
 pub(crate) mod sources;
+
+use crate::ask::List;
+use crate::route::{Route, get, in_session, open, post, put};
+use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
+use crate::wire::entry::{EntryBody, LineageBody, TaskViewBody, WriteBody, WrittenBody};
+use crate::wire::key::{HealthBody, KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, TenantBody};
+use crate::wire::mandate::{DraftBody, MandateBody, MandateViewBody, ManifestSetBody};
+use crate::wire::query::{NAMESPACE_PAGE, PAGE, TASK_PAGE};
+use crate::wire::recall::{PackBody, RecallBody};
+use crate::wire::review::{ApprovalBody, DigestBody, QuarantineBody, ReleaseBody};
+use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
+use crate::wire::source::{GradeBody, RevokeBody, SourceBody, SourceViewBody};
+use crate::wire::step::{StepAnswerBody, StepBody};
+use serde_json::Value;
+
+/// Every route there is.
+pub const ROUTES: &[Route] = &[
+    open("/healthz", "Say how the store stands", keys::health).gives::<HealthBody>(),
+    post("/v1/sessions", "Open a session", sessions::open)
+        .takes::<SessionBody>()
+        .creates::<SessionOpenedBody>(),
+    get("/v1/sessions/{id}", "Show a session", sessions::show).gives::<SessionViewBody>(),
+    in_session(
+        "/v1/sessions/{id}/step",
+        "Run operations in order, all or none",
+        sessions::step,
+    )
+    .takes::<StepBody<'_>>()
+    .gives::<StepAnswerBody>(),
+    in_session(
+        "/v1/sessions/{id}/act",
+        "Ask the act gate about a call",
+        sessions::act,
+    )
+    .takes::<ProposeBody>()
+    .gives::<CallAnswerBody>(),
+    in_session(
+        "/v1/sessions/{id}/recall",
+        "Recall within a session",
+        sessions::recall,
+    )
+    .takes::<RecallBody>()
+    .gives::<PackBody>(),
+    in_session(
+        "/v1/sessions/{id}/close",
+        "Close a session",
+        sessions::close,
+    ),
+    post(
+        "/v1/entries",
+        "Write an entry outside a session",
+        entries::write,
+    )
+    .takes::<WriteBody>()
+    .creates::<WrittenBody>(),
+    get("/v1/entries", "List entries", entries::list)
+        .with_query(NAMESPACE_PAGE)
+        .gives::<List<EntryBody>>(),
+    get("/v1/entries/{id}", "Show an entry", entries::show).gives::<EntryBody>(),
+    get(
+        "/v1/entries/{id}/lineage",
+        "Show what an entry rests on",
+        entries::lineage,
+    )
+    .gives::<LineageBody>(),
+    get(
+        "/v1/entries/{id}/proof",
+        "Prove that an entry is in the log",
+        entries::proof,
+    )
+    .gives::<Value>(),
+    post("/v1/recall", "Recall for a person", entries::recall)
+        .takes::<RecallBody>()
+        .gives::<PackBody>(),
+    get("/v1/tasks", "List tasks", sessions::tasks)
+        .with_query(TASK_PAGE)
+        .gives::<List<TaskViewBody>>(),
+    post("/v1/tasks/{id}/fire", "Fire a due task", sessions::fire)
+        .takes::<FireBody>()
+        .gives::<FireAnswerBody>(),
+    get("/v1/manifest", "Show the tool manifest", mandates::manifest).gives::<Value>(),
+    put(
+        "/v1/manifest",
+        "Set the tool manifest",
+        mandates::set_manifest,
+    )
+    .takes::<Value>()
+    .gives::<ManifestSetBody>(),
+    post("/v1/mandates", "Grant a mandate", mandates::grant)
+        .takes::<MandateBody>()
+        .creates::<MandateViewBody>(),
+    get("/v1/mandates", "List mandates", mandates::list)
+        .with_query(PAGE)
+        .gives::<List<MandateViewBody>>(),
+    post(
+        "/v1/mandates/draft",
+        "Show the Cedar text of a mandate",
+        mandates::draft,
+    )
+    .takes::<MandateBody>()
+    .gives::<DraftBody>(),
+    post(
+        "/v1/mandates/{id}/revoke",
+        "Revoke a mandate",
+        mandates::revoke,
+    ),
+    get("/v1/approvals", "List asks", review::approvals)
+        .with_query(PAGE)
+        .gives::<List<ApprovalBody>>(),
+    get("/v1/approvals/{id}", "Show an ask", review::approval).gives::<ApprovalBody>(),
+    post(
+        "/v1/approvals/{id}/approve",
+        "Approve exactly this call, once",
+        review::approve,
+    )
+    .takes::<DigestBody>()
+    .gives::<ApprovalBody>(),
+    post("/v1/approvals/{id}/deny", "Deny an ask", review::deny).gives::<ApprovalBody>(),
+    get("/v1/sources", "List sources", sources::list).gives::<List<SourceViewBody>>(),
+    post("/v1/sources", "Register a source", sources::register).takes::<SourceBody>(),
+    post(
+        "/v1/sources/{name}/approve",
+        "Grade a field of a source",
+        sources::approve,
+    )
+    .takes::<GradeBody>(),
+    post(
+        "/v1/sources/{name}/revoke",
+        "Take approval back",
+        sources::revoke,
+    )
+    .takes::<RevokeBody>(),
+    get("/v1/quarantine", "List what is quarantined", review::shelf)
+        .with_query(NAMESPACE_PAGE)
+        .gives::<List<QuarantineBody>>(),
+    post(
+        "/v1/quarantine/{id}/release",
+        "Release from quarantine",
+        review::release,
+    )
+    .takes::<ReleaseBody>()
+    .gives::<EntryBody>(),
+    post(
+        "/v1/quarantine/{id}/discard",
+        "Discard from quarantine",
+        review::discard,
+    )
+    .takes::<DigestBody>(),
+    post("/v1/keys", "Make a key", keys::make)
+        .takes::<KeyBody>()
+        .creates::<KeyMadeBody>(),
+    get("/v1/keys", "List keys", keys::list).gives::<List<KeyViewBody>>(),
+    post("/v1/keys/{id}/revoke", "Revoke a key", keys::revoke),
+    post("/v1/tenants", "Make a tenant", keys::make_tenant)
+        .takes::<TenantBody>()
+        .creates::<KeyMadeBody>(),
+    post("/v1/namespaces", "Make a namespace", keys::make_namespace).takes::<NamespaceBody>(),
+    get(
+        "/v1/checkpoint",
+        "Show the signed checkpoint",
+        keys::checkpoint,
+    )
+    .gives_text(),
+];

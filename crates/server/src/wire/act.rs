@@ -11,10 +11,11 @@ use ancile_core::{
 };
 use ancile_engine::FireSpec;
 use ancile_engine::api::{CallAnswer, FireAnswer, Propose, Reason, ToolResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A call to be decided on.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProposeBody {
     tool: Spelled<ToolName>,
@@ -38,7 +39,7 @@ impl ProposeBody {
 }
 
 /// A permit to be used up.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RedeemBody {
     permit: Spelled<PermitId>,
@@ -58,7 +59,7 @@ impl RedeemBody {
 }
 
 /// What came back from a permitted call: exactly one of `text`, `fields` and `not_shown`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResultBody {
     permit: Spelled<PermitId>,
@@ -85,7 +86,7 @@ impl ResultBody {
 }
 
 /// One reason of a decision.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct ReasonBody {
     rule: String,
     text: String,
@@ -108,7 +109,7 @@ pub(crate) fn reasons(reasons: Vec<Reason>) -> Vec<ReasonBody> {
 }
 
 /// What the act gate says.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct CallAnswerBody {
     decision: Spelled<Decision>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +140,7 @@ impl From<CallAnswer> for CallAnswerBody {
 }
 
 /// A task to be fired.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FireBody {
     /// The agent that runs it.
@@ -158,7 +159,7 @@ impl From<FireBody> for FireSpec {
 }
 
 /// What a fired task may do.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct FireAnswerBody {
     decision: Spelled<Decision>,
     #[serde(skip_serializing_if = "Option::is_none")]

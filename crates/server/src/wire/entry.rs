@@ -12,10 +12,11 @@ use ancile_core::{
 use ancile_engine::api::{
     EntryState, EntryView, LineageNode, LineageView, TaskSpec, TaskView, Write, Written,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An entry to be written.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WriteBody {
     kind: Spelled<EntryKind>,
@@ -34,7 +35,7 @@ pub(crate) struct WriteBody {
 }
 
 /// An output field of a registered source.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FieldBody {
     source: Spelled<SourceName>,
@@ -53,10 +54,11 @@ impl From<FieldBody> for SourceField {
 }
 
 /// When a task is due, and what it does.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TaskBody {
     due: i64,
+    #[schemars(range(min = 1, max = 4_294_967_295_i64))]
     every_seconds: Option<i64>,
     call: Option<Object<CallBody>>,
 }
@@ -91,7 +93,7 @@ impl WriteBody {
 }
 
 /// What became of a write.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct WrittenBody {
     id: Spelled<EntryId>,
     hash: Spelled<Digest>,
@@ -117,7 +119,7 @@ impl From<Written> for WrittenBody {
 }
 
 /// An entry as it is read back.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct EntryBody {
     id: Spelled<EntryId>,
     hash: Spelled<Digest>,
@@ -143,7 +145,7 @@ pub(crate) struct EntryBody {
 }
 
 /// When a task is due, and what it does.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct TaskSpecBody {
     due: i64,
     every_seconds: Option<u32>,
@@ -196,7 +198,7 @@ impl From<EntryView> for EntryBody {
 }
 
 /// A task in a list.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct TaskViewBody {
     entry: EntryBody,
     /// When it is due next; null when it is done.
@@ -215,7 +217,7 @@ impl From<TaskView> for TaskViewBody {
 }
 
 /// Where an entry came from.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct LineageBody {
     /// Why it is broken; null when it is intact.
     broken: Option<&'static str>,
@@ -226,7 +228,7 @@ pub(crate) struct LineageBody {
 }
 
 /// One step of a lineage.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct NodeBody {
     hash: Spelled<Digest>,
     id: Spelled<EntryId>,

@@ -5,10 +5,11 @@ use super::micros;
 use super::spelled::{Spelled, bare, bare_list, spelled_list};
 use ancile_core::{Channel, Micros, NamespaceName, PrincipalName, Role, TenantName};
 use ancile_engine::api::{Gates, Health, KeyMade, KeySpec, KeyView, TenantSpec};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A key to be made.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeyBody {
     principal: Spelled<PrincipalName>,
@@ -51,7 +52,7 @@ impl From<KeySpec> for KeyBody {
 }
 
 /// A key just made; the token is shown once.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct KeyMadeBody {
     id: String,
     token: String,
@@ -67,7 +68,7 @@ impl From<KeyMade> for KeyMadeBody {
 }
 
 /// A key in a list.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct KeyViewBody {
     id: String,
     key: KeyBody,
@@ -85,7 +86,7 @@ impl From<KeyView> for KeyViewBody {
 }
 
 /// A tenant to be made.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TenantBody {
     name: Spelled<TenantName>,
@@ -102,7 +103,7 @@ impl From<TenantBody> for TenantSpec {
 }
 
 /// A namespace to be made.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NamespaceBody {
     /// Its name.
@@ -114,7 +115,7 @@ pub(crate) struct NamespaceBody {
 }
 
 /// How the store stands; to anyone, so nothing that says what is in it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct HealthBody {
     /// `ok`, `degraded` or `down`.
     pub(crate) status: &'static str,

@@ -6,10 +6,11 @@ use super::spelled::{Keyed, Spelled};
 use crate::problem::Problem;
 use ancile_core::{AuthorityClass, Digest, FieldName, MandateId, Micros, PrincipalName, ToolName};
 use ancile_engine::api::{MandateSpec, MandateView};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a mandate is made from.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MandateBody {
     agent: Spelled<PrincipalName>,
@@ -19,6 +20,7 @@ pub(crate) struct MandateBody {
     weakest: Spelled<AuthorityClass>,
     not_before: i64,
     not_after: i64,
+    #[schemars(range(min = 1, max = 4_294_967_295_i64))]
     uses_max: Option<i64>,
     #[serde(default)]
     fixed: Keyed<FieldName, Vec<String>>,
@@ -52,7 +54,7 @@ impl MandateBody {
 }
 
 /// A mandate in a list.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct MandateViewBody {
     id: Spelled<MandateId>,
     user: Spelled<PrincipalName>,
@@ -88,14 +90,14 @@ impl From<MandateView> for MandateViewBody {
 }
 
 /// The Cedar text of a mandate that was not stored.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct DraftBody {
     /// The text.
     pub(crate) cedar: String,
 }
 
 /// The digest of the manifest now in force.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct ManifestSetBody {
     /// The digest.
     pub(crate) digest: Spelled<Digest>,

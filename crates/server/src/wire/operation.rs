@@ -2,9 +2,11 @@
 //! One operation of a step: an object whose `op` names it. What else it holds is the body of the
 //! route of that name.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::json;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -62,4 +64,19 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutOp<A> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         self.0.next_value_seed(seed)
     }
+}
+
+/// The schema of an operation: that of its body, with its name.
+pub(crate) fn schema<T: JsonSchema>(name: &str, schemas: &mut SchemaGenerator) -> Schema {
+    let mut schema = T::json_schema(schemas);
+    let object = schema.ensure_object();
+    let properties = object.entry("properties").or_insert_with(|| json!({}));
+    if let Some(properties) = properties.as_object_mut() {
+        properties.insert(OP.to_owned(), json!({"type": "string", "const": name}));
+    }
+    let required = object.entry("required").or_insert_with(|| json!([]));
+    if let Some(required) = required.as_array_mut() {
+        required.push(json!(OP));
+    }
+    schema
 }

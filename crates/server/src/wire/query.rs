@@ -7,6 +7,7 @@ use ancile_core::NamespaceName;
 use ancile_engine::api::PAGE_MAX;
 use axum::extract::Query as Pairs;
 use axum::http::Uri;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Items on a page where the query does not say.
@@ -99,6 +100,19 @@ impl Query {
             .filter(|limit| (1..=PAGE_MAX).contains(limit))
             .ok_or_else(|| range("limit_out_of_range", &given.to_string()))
     }
+}
+
+/// A parameter as the OpenAPI document describes it.
+pub(crate) fn parameter(name: &str) -> Value {
+    let schema = match name {
+        NAMESPACE => NamespaceName::schema().to_value(),
+        DUE => json!({"type": "boolean", "default": false}),
+        LIMIT => json!({
+            "type": "integer", "minimum": 1, "maximum": PAGE_MAX, "default": PAGE_DEFAULT,
+        }),
+        _ => json!({"type": "string"}),
+    };
+    json!({"name": name, "in": "query", "required": name == NAMESPACE, "schema": schema})
 }
 
 fn invalid(detail: impl Into<String>) -> Problem {

@@ -7,10 +7,11 @@ use crate::problem::Problem;
 use ancile_core::pack::K_MAX;
 use ancile_core::{AuthorityClass, Channel, Digest, EntryId, EntryKind, NamespaceName};
 use ancile_engine::api::{BoundSpec, ContextPack, PackItem, Recall};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A question.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecallBody {
     /// Outside a session: the namespace.
@@ -18,8 +19,10 @@ pub(crate) struct RecallBody {
     /// The words.
     query: String,
     /// Slots.
+    #[schemars(range(min = 1, max = 256))]
     k: Option<i64>,
     /// Tokens.
+    #[schemars(range(min = 1, max = 4_294_967_295_i64))]
     tokens: Option<i64>,
     /// The weakest class to show.
     max_class: Option<Spelled<AuthorityClass>>,
@@ -28,11 +31,14 @@ pub(crate) struct RecallBody {
 }
 
 /// Limits on what class 4 may take, in slots.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BoundBody {
+    #[schemars(range(min = 0, max = 256))]
     floor: i64,
+    #[schemars(range(min = 0, max = 256))]
     ceiling: i64,
+    #[schemars(range(min = 0, max = 256))]
     per_origin: i64,
 }
 
@@ -79,7 +85,7 @@ impl RecallBody {
 }
 
 /// A pack.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct PackBody {
     items: Vec<ItemBody>,
     slots_used: u32,
@@ -93,7 +99,7 @@ pub(crate) struct PackBody {
 }
 
 /// One selected entry.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ItemBody {
     id: Spelled<EntryId>,
     hash: Spelled<Digest>,

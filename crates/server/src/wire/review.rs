@@ -7,10 +7,11 @@ use super::spelled::Spelled;
 use super::value::CallBody;
 use ancile_core::{ApprovalId, AuthorityClass, Digest, PrincipalName, SessionId};
 use ancile_engine::api::{ApprovalState, ApprovalView, QuarantineView};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An act that names an exact digest.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DigestBody {
     /// The digest.
@@ -18,7 +19,7 @@ pub(crate) struct DigestBody {
 }
 
 /// A release from the shelf.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReleaseBody {
     /// The record hash.
@@ -28,7 +29,7 @@ pub(crate) struct ReleaseBody {
 }
 
 /// An ask that waits for a person.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct ApprovalBody {
     id: Spelled<ApprovalId>,
     state: Spelled<ApprovalState>,
@@ -62,7 +63,7 @@ impl From<ApprovalView> for ApprovalBody {
 }
 
 /// An entry on the shelf.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct QuarantineBody {
     entry: EntryBody,
     reason: String,

@@ -6,10 +6,11 @@ use ancile_core::{
     AuthorityClass, Digest, EntryId, NamespaceName, PermitId, PrincipalName, SessionId, SessionMode,
 };
 use ancile_engine::api::{SessionOpened, SessionSpec, SessionView};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A session to be opened.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SessionBody {
     /// The agent.
@@ -55,7 +56,7 @@ impl From<SessionSpec> for SessionBody {
 }
 
 /// A session just opened.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct SessionOpenedBody {
     id: Spelled<SessionId>,
     token: String,
@@ -75,7 +76,7 @@ impl From<SessionOpened> for SessionOpenedBody {
 }
 
 /// A session as its opener sees it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct SessionViewBody {
     id: Spelled<SessionId>,
     agent: Spelled<PrincipalName>,

@@ -5,10 +5,11 @@ use super::spelled::{Keyed, Spelled, spelled_list};
 use crate::problem::Problem;
 use ancile_core::{FieldName, SourceField, SourceName, SourceState, ToolName};
 use ancile_engine::api::SourceView;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A source to be registered.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SourceBody {
     /// Its name.
@@ -18,7 +19,7 @@ pub(crate) struct SourceBody {
 }
 
 /// A field of a source to be approved.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GradeBody {
     /// The tool.
@@ -30,7 +31,7 @@ pub(crate) struct GradeBody {
 }
 
 /// What to revoke: one field, or, with neither, the whole source.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RevokeBody {
     tool: Option<Spelled<ToolName>>,
@@ -53,7 +54,7 @@ impl RevokeBody {
 }
 
 /// A source in a list.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct SourceViewBody {
     name: Spelled<SourceName>,
     tools: Vec<Spelled<ToolName>>,

@@ -4,13 +4,15 @@
 
 use ancile_core::{
     ApprovalId, AuthorityClass, Channel, Decision, Digest, EntryId, EntryKind, FieldName,
-    MandateId, NamespaceName, PermitId, PrincipalName, Role, SessionId, SessionMode, SourceField,
-    SourceName, SourceState, TenantName, ToolName,
+    MandateId, NAME_BYTES_MAX, NamespaceName, PermitId, PrincipalName, Role, SessionId,
+    SessionMode, SourceField, SourceName, SourceState, TenantName, ToolName,
 };
 use ancile_engine::api::{ApprovalState, ExposureKind, Gates};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,6 +26,8 @@ pub(crate) trait Spelling: Sized {
     fn spell(&self) -> String;
     /// Reads the text; the error says what it is not, and what it could be.
     fn read(text: &str) -> Result<Self, String>;
+    /// JSON Schema of the text.
+    fn schema() -> Schema;
 }
 
 /// A value that goes over the wire as its text.
@@ -40,6 +44,18 @@ impl<'de, T: Spelling> Deserialize<'de> for Spelled<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = String::deserialize(d)?;
         T::read(&text).map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl<T: Spelling> JsonSchema for Spelled<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Text")
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        T::schema()
     }
 }
 
@@ -65,12 +81,20 @@ pub(crate) fn echo(text: &str) -> String {
     format!("`{}{dots}`", cut.escape_debug())
 }
 
+fn name_schema() -> Schema {
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9._-]+$",
+        "minLength": 1, "maxLength": NAME_BYTES_MAX,
+    })
+}
+
 macro_rules! spell_name {
     ($($name:ident),+) => { $(impl Spelling for $name {
         fn spell(&self) -> String { self.as_str().to_owned() }
         fn read(text: &str) -> Result<Self, String> {
             Self::new(text).map_err(|fault| format!("{} is no name: {fault}", echo(text)))
         }
+        fn schema() -> Schema { name_schema() }
     })+ };
 }
 spell_name!(
@@ -88,6 +112,7 @@ macro_rules! spell_id {
         fn read(text: &str) -> Result<Self, String> {
             Self::parse(text).map_err(|fault| format!("{} is no id: {fault}", echo(text)))
         }
+        fn schema() -> Schema { json_schema!({"type": "string", "format": "uuid"}) }
     })+ };
 }
 spell_id!(EntryId, SessionId, MandateId, PermitId, ApprovalId);
@@ -116,6 +141,10 @@ macro_rules! spell_enum {
     ($($name:ident $what:literal $all:expr, $text:expr;)+) => { $(impl Spelling for $name {
         fn spell(&self) -> String { ($text)(*self).to_owned() }
         fn read(text: &str) -> Result<Self, String> { find(text, $what, $all, $text) }
+        fn schema() -> Schema {
+            let names: Vec<&str> = $all.iter().copied().map($text).collect();
+            json_schema!({"type": "string", "enum": names})
+        }
     })+ };
 }
 spell_enum!(
@@ -192,6 +221,9 @@ impl Spelling for Digest {
         Self::parse_hex(text)
             .ok_or_else(|| format!("{} is no digest; give 64 hexadecimal digits", echo(text)))
     }
+    fn schema() -> Schema {
+        json_schema!({"type": "string", "pattern": "^[0-9a-fA-F]{64}$"})
+    }
 }
 
 /// `source/tool/field`.
@@ -213,6 +245,9 @@ impl Spelling for SourceField {
             field: FieldName::read(field)?,
         })
     }
+    fn schema() -> Schema {
+        json_schema!({"type": "string", "pattern": "^[^/]+/[^/]+/[^/]+$"})
+    }
 }
 
 /// A struct that is written as an object; serde would also take a list of its fields.
@@ -222,6 +257,21 @@ pub(crate) struct Object<T>(pub(crate) T);
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         d.deserialize_map(ObjectVisitor(PhantomData)).map(Self)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Object<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+    fn json_schema(schemas: &mut SchemaGenerator) -> Schema {
+        T::json_schema(schemas)
     }
 }
 
@@ -242,6 +292,21 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
 /// An object whose keys are names; a key that comes twice, however escaped, is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Keyed<K, V>(pub(crate) BTreeMap<K, V>);
+
+impl<K: Spelling, V: JsonSchema> JsonSchema for Keyed<K, V> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Keyed")
+    }
+    fn json_schema(schemas: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object", "propertyNames": K::schema(),
+            "additionalProperties": schemas.subschema_for::<V>(),
+        })
+    }
+}
 
 impl<K, V> Default for Keyed<K, V> {
     fn default() -> Self {

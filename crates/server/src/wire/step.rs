@@ -3,15 +3,17 @@
 
 use super::act::{CallAnswerBody, ProposeBody, RedeemBody, ResultBody};
 use super::entry::{WriteBody, WrittenBody};
-use super::operation::Named;
+use super::operation::{self, Named};
 use super::recall::{PackBody, RecallBody};
 use super::spelled::{Spelled, bare, echo};
-use crate::body::{json, operation};
+use crate::body::{self, json};
 use crate::problem::Problem;
 use ancile_core::{AuthorityClass, Channel, Digest};
 use ancile_engine::api::{Expose, ExposureKind, STEP_OPS_MAX, StepAnswer, StepOp, StepResult};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 /// `{"ops": [...]}`. The operations stay raw until each one's name is known.
 #[derive(Deserialize)]
@@ -19,6 +21,28 @@ use serde_json::value::RawValue;
 pub(crate) struct StepBody<'a> {
     #[serde(borrow)]
     ops: Vec<&'a RawValue>,
+}
+
+impl JsonSchema for StepBody<'_> {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("StepBody")
+    }
+    fn json_schema(schemas: &mut SchemaGenerator) -> Schema {
+        let ops = [
+            operation::schema::<ExposeBody>("expose", schemas),
+            operation::schema::<RecallBody>("recall", schemas),
+            operation::schema::<ProposeBody>("call", schemas),
+            operation::schema::<RedeemBody>("redeem", schemas),
+            operation::schema::<ResultBody>("result", schemas),
+            operation::schema::<WriteBody>("write", schemas),
+        ];
+        json_schema!({
+            "type": "object", "required": ["ops"], "additionalProperties": false,
+            "properties": {
+                "ops": {"type": "array", "maxItems": STEP_OPS_MAX, "items": {"oneOf": ops}},
+            },
+        })
+    }
 }
 
 impl StepBody<'_> {
@@ -37,18 +61,18 @@ impl StepBody<'_> {
 
 fn op(text: &str) -> Result<StepOp, Problem> {
     Ok(match json::<Named>(text)?.op.as_str() {
-        "expose" => StepOp::Expose(operation::<ExposeBody>(text)?.expose()),
-        "recall" => StepOp::Recall(operation::<RecallBody>(text)?.in_session()?),
-        "call" => StepOp::Call(operation::<ProposeBody>(text)?.propose()),
+        "expose" => StepOp::Expose(body::operation::<ExposeBody>(text)?.expose()),
+        "recall" => StepOp::Recall(body::operation::<RecallBody>(text)?.in_session()?),
+        "call" => StepOp::Call(body::operation::<ProposeBody>(text)?.propose()),
         "redeem" => {
-            let (permit, call) = operation::<RedeemBody>(text)?.redeem();
+            let (permit, call) = body::operation::<RedeemBody>(text)?.redeem();
             StepOp::Redeem(permit, call)
         }
         "result" => {
-            let (permit, result) = operation::<ResultBody>(text)?.result()?;
+            let (permit, result) = body::operation::<ResultBody>(text)?.result()?;
             StepOp::Result(permit, result)
         }
-        "write" => StepOp::Write(operation::<WriteBody>(text)?.write()?),
+        "write" => StepOp::Write(body::operation::<WriteBody>(text)?.write()?),
         other => {
             let names = "expose, recall, call, redeem, result, write";
             let detail = format!("`op` is {}; give one of {names}", echo(other));
@@ -58,7 +82,7 @@ fn op(text: &str) -> Result<StepOp, Problem> {
 }
 
 /// Something that was shown.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ExposeBody {
     kind: Spelled<ExposureKind>,
@@ -80,7 +104,7 @@ impl ExposeBody {
 }
 
 /// The answers of a step.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct StepAnswerBody {
     results: Vec<StepResultBody>,
     class: Spelled<AuthorityClass>,
@@ -104,7 +128,7 @@ impl From<StepAnswer> for StepAnswerBody {
 }
 
 /// The answer to one operation, under the operation's name.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(crate) enum StepResultBody {
     /// The class the exposure was given.

@@ -7,10 +7,12 @@
 
 use super::spelled::{Spelled, echo};
 use ancile_core::{ProposedCall, ToolName, VALUE_DEPTH_MAX, VALUE_NODES_MAX, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -37,6 +39,18 @@ pub(crate) enum ValueFault {
 /// The arguments of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Args(pub(crate) BTreeMap<Box<str>, Value>);
+
+impl JsonSchema for Args {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Args")
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "object"})
+    }
+}
 
 impl<'de> Deserialize<'de> for Args {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -153,7 +167,7 @@ impl Serialize for Shown<'_> {
 }
 
 /// A call: `{"tool": ..., "args": {...}}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CallBody {
     /// The tool.

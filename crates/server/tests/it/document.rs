@@ -15,6 +15,7 @@ use ancile_server::limits::{
     WORK_SECONDS,
 };
 use ancile_server::{ROUTES, Verb};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -124,10 +125,28 @@ fn the_document_gives_the_limits_that_hold() {
     }
     assert_eq!(said, is);
     assert!(DOCUMENT.contains(&format!("`k` (1 to {K_MAX}, default 15)")));
+    let openapi = ancile_server::openapi();
+    let recall = &openapi["components"]["schemas"]["RecallRequest"]["properties"];
+    assert_eq!(recall["k"]["maximum"], json!(K_MAX));
 }
 
 /// Items on a page where the query does not say.
 const PAGE_DEFAULT: &str = "50";
+
+#[test]
+fn the_openapi_document_is_the_committed_one() {
+    let made = format!("{:#}\n", ancile_server::openapi());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        made == committed,
+        "docs/openapi.json is not what the server makes; run this test with UPDATE_GOLDEN=1 and \
+         read the difference"
+    );
+}
 
 #[test]
 fn the_document_names_no_code_that_nothing_gives() {
