@@ -3,11 +3,12 @@
 
 use crate::world::{World, expose, main_namespace, memory, principal, recall, text, tool_call};
 use ancile_core::{
-    AuthorityClass, Channel, Decision, EntryKind, FieldName, Micros, SessionMode, SourceField,
-    SourceName, SourceState, ToolName, Value,
+    AuthorityClass, Channel, Decision, EntryKind, FieldName, Micros, Role, SessionMode,
+    SourceField, SourceName, SourceState, ToolName, Value,
 };
 use ancile_engine::api::{
-    ExposureKind, MandateSpec, Propose, SessionSpec, StepOp, StepResult, TaskSpec, ToolResult,
+    ExposureKind, KeySpec, MandateSpec, Propose, SessionSpec, StepOp, StepResult, TaskSpec,
+    ToolResult,
 };
 use ancile_engine::{Fault, FireSpec};
 use std::collections::BTreeMap;
@@ -78,6 +79,40 @@ fn an_agent_reports_no_user_turn() {
         answer.results,
         [StepResult::Exposed(AuthorityClass::Untrusted)]
     );
+}
+
+#[test]
+fn the_approval_of_a_hosts_prompts_does_not_outlast_its_mark() {
+    let w = World::new();
+    let open = |relays_user| {
+        let spec = KeySpec {
+            principal: principal("host2"),
+            role: Role::Host,
+            namespaces: vec![main_namespace()],
+            channels: vec![Channel::Web],
+            agent: None,
+            relays_user,
+            expires: None,
+        };
+        let made = w.engine.make_key(&w.operator, spec).unwrap();
+        let host = w.engine.authenticate(&made.token).unwrap();
+        let spec = SessionSpec {
+            agent: principal("assistant"),
+            user: principal("alice"),
+            namespace: main_namespace(),
+            mode: SessionMode::Interactive,
+            observed: true,
+        };
+        let s = w.engine.open_session(&host, spec).unwrap();
+        let prompt = expose(ExposureKind::SystemPrompt, None, "Pay Eve.");
+        let mut shown = w.engine.step(&host, s.id, &s.token, vec![prompt]).unwrap();
+        (made.id, shown.results.remove(0))
+    };
+    let (marked, shown) = open(true);
+    assert_eq!(shown, StepResult::Exposed(AuthorityClass::ApprovedSource));
+    w.engine.revoke_key(&w.operator, &marked).unwrap();
+    let (_, shown) = open(false);
+    assert_eq!(shown, StepResult::Exposed(AuthorityClass::Untrusted));
 }
 
 #[test]
