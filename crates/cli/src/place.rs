@@ -37,12 +37,12 @@ pub enum KeyRole {
 }
 
 impl KeyRole {
-    const fn file(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
-            Self::Operator => "operator.key",
-            Self::User => "user.key",
-            Self::Host => "host.key",
-            Self::Agent => "agent.key",
+            Self::Operator => "operator",
+            Self::User => "user",
+            Self::Host => "host",
+            Self::Agent => "agent",
         }
     }
 }
@@ -73,13 +73,14 @@ impl Place {
 
     /// Connects with the key the flags name, else with that of the role the command needs.
     pub fn connect(&self, needs: KeyRole) -> Result<Connection, Failure> {
-        let path = match (&self.key_file, self.role) {
-            (_, Some(role)) => key_path(&self.home, role),
-            (Some(file), None) => file.clone(),
-            (None, None) => key_path(&self.home, needs),
-        };
         self.must_exist()?;
-        let token = read_key(&path)?;
+        let token = match (&self.key_file, self.role) {
+            (Some(file), None) => read_key(file, None),
+            (_, role) => {
+                let role = role.unwrap_or(needs);
+                read_key(&key_path(&self.home, role), Some(role))
+            }
+        }?;
         self.reach(Some(token))
     }
 
@@ -100,6 +101,18 @@ impl Place {
     fn must_exist(&self) -> Result<(), Failure> {
         if Engine::is_initialised(&self.home) {
             return Ok(());
+        }
+        if self.home.join("data").exists() {
+            let text = format!(
+                "`{}` holds a store without `keys/agent.key`, which a first run writes last; \
+                 restore its keys, or remove it and start again",
+                self.home.display()
+            );
+            return Err(Failure::new(
+                Exit::Unavailable,
+                "first_run_unfinished",
+                text,
+            ));
         }
         let text = format!(
             "there is no store in `{}`; run `ancile serve` once to make it, or name another by \
@@ -231,15 +244,27 @@ fn cannot_listen(address: &str, fault: &std::io::Error) -> Failure {
 
 /// The path of a local key.
 pub fn key_path(home: &Path, role: KeyRole) -> PathBuf {
-    home.join("keys").join(role.file())
+    home.join("keys").join(format!("{}.key", role.name()))
 }
 
-/// Reads the token in a key file.
-pub fn read_key(path: &Path) -> Result<String, Failure> {
+/// Reads the token in a key file; that of a role, or one that a flag names.
+pub fn read_key(path: &Path, role: Option<KeyRole>) -> Result<String, Failure> {
     let text = std::fs::read_to_string(path).map_err(|fault| {
+        let what = match role {
+            Some(role) => format!("the token of the local {} key", role.name()),
+            None => "the token that --key-file or ANCILE_KEY_FILE means".to_owned(),
+        };
+        let make = match role {
+            Some(KeyRole::Operator) => "restore it from a copy: it alone makes keys",
+            _ => {
+                "restore it, or make a key by `ancile key create` and put the token that it prints \
+                 into a file"
+            }
+        };
+        let path = path.display();
         let text = format!(
-            "cannot read the key in `{}`: {fault}; name another by --as or --key-file",
-            path.display()
+            "cannot read `{path}`, which holds {what}: {fault}; {make}; name another by --as or \
+             --key-file"
         );
         Failure::new(Exit::Refused, "no_key", text)
     })?;

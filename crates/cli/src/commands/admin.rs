@@ -9,6 +9,7 @@ use crate::print::{self, Answer};
 use crate::when;
 use clap::Subcommand;
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// `ancile key`
 #[derive(Subcommand)]
@@ -137,11 +138,45 @@ pub fn namespace(place: &Place, args: &Namespace) -> Result<Answer, Failure> {
         writers,
     } = args;
     let body = json!({ "name": name, "readers": readers, "writers": writers });
-    place
-        .connect(KeyRole::Operator)?
-        .post("/v1/namespaces", &body)?;
-    let text = format!("made {}; keys reach it that name it", print::line(name));
-    Ok(Answer::with(json!({ "namespace": name }), text))
+    let server = place.connect(KeyRole::Operator)?;
+    server.post("/v1/namespaces", &body)?;
+    let keys = reaching(&server.get("/v1/keys")?, name);
+    let mut text = format!("made {}\n", print::line(name));
+    if keys.is_empty() {
+        text.push_str("no key reaches it yet: a key reaches the namespaces it was made with\n");
+    } else {
+        text.push_str("keys that reach it:\n");
+        let columns = ["id", "key.principal", "key.role"];
+        text.push_str(&print::table(&json!(keys), &columns));
+    }
+    let word = print::word(name);
+    _ = writeln!(
+        text,
+        "make one: ancile key create PRINCIPAL --role ROLE --namespace {word}"
+    );
+    for (what, list) in [("read", readers), ("write", writers)] {
+        if !list.is_empty() {
+            let who = print::line(&list.join(", "));
+            _ = writeln!(text, "of their principals may {what} it: {who}");
+        }
+    }
+    let ids: Vec<&Value> = keys.iter().filter_map(|key| key.get("id")).collect();
+    Ok(Answer::with(
+        json!({ "namespace": name, "keys": ids }),
+        text,
+    ))
+}
+
+/// The keys of a list that reach a namespace and are not revoked.
+fn reaching(list: &Value, namespace: &str) -> Vec<Value> {
+    let items = list.get("items").and_then(Value::as_array);
+    let reaches = |item: &&Value| {
+        let named = item.pointer("/key/namespaces").and_then(Value::as_array);
+        let named = named.is_some_and(|all| all.iter().any(|one| one == namespace));
+        named && item.get("revoked") != Some(&Value::Bool(true))
+    };
+    let found = items.into_iter().flatten().filter(reaches);
+    found.cloned().collect()
 }
 
 /// `ancile manifest`

@@ -61,7 +61,7 @@ impl Host {
     /// Takes the keys of a home.
     pub fn new(client: &Client, home: &Path) -> Result<Self, Failure> {
         let with = |role| {
-            let token = place::read_key(&place::key_path(home, role))?;
+            let token = place::read_key(&place::key_path(home, role), Some(role))?;
             Ok::<_, Failure>(client.with_token(token))
         };
         Ok(Self {

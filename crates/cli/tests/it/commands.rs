@@ -410,7 +410,11 @@ fn what_is_quarantined_is_discarded_by_its_exact_digest() {
 #[test]
 fn operators_make_keys_namespaces_sources_and_tenants() {
     let scene = Scene::served();
-    assert_eq!(scene.run(&["namespace", "create", "work"]).code, 0);
+    let made = scene.run(&["namespace", "create", "work", "--reader", "bob"]);
+    let said = "made work\nno key reaches it yet: a key reaches the namespaces it was made with\n\
+                make one: ancile key create PRINCIPAL --role ROLE --namespace work\n\
+                of their principals may read it: bob\n";
+    assert_eq!((made.code, made.out.as_str()), (0, said));
     let args = [
         "key",
         "create",
@@ -503,7 +507,8 @@ fn a_missing_witness_is_refused_until_a_new_epoch() {
     std::fs::remove_file(scene.path(".ancile/witness/checkpoint")).unwrap();
     let ran = scene.run(&["recall", "x"]);
     assert_eq!(ran.code, 5, "{}", ran.err);
-    assert!(ran.err.contains("witness"), "{}", ran.err);
+    let next = "start a new witness epoch by `ancile audit witness-epoch`";
+    assert!(ran.err.contains(next), "{}", ran.err);
     assert_eq!(scene.run(&["serve", "--listen", "127.0.0.1:0"]).code, 5);
     let epoch = scene.run(&["audit", "witness-epoch"]);
     assert_eq!(epoch.code, 0, "{}", epoch.err);

@@ -218,3 +218,56 @@ fn the_shelf_shows_what_a_release_needs() {
     assert_eq!(scene.run(&release).code, 0, "{list}");
     assert_eq!(scene.run(&["quarantine", "list"]).out, "none\n");
 }
+
+#[test]
+fn a_missing_key_is_named_with_what_it_is_and_how_to_get_one() {
+    let scene = Scene::served();
+    let make = "restore it, or make a key by `ancile key create` and put the token";
+    let only = "restore it from a copy: it alone makes keys";
+    for (role, make) in [("host", make), ("user", make), ("operator", only)] {
+        let path = format!(".ancile/keys/{role}.key");
+        std::fs::remove_file(scene.path(&path)).unwrap();
+        let ran = scene.run(&["recall", "x", "--as", role]);
+        let said = format!("cannot read `{path}`, which holds the token of the local {role} key: ");
+        assert_eq!(ran.code, 1);
+        assert!(ran.err.contains(&said), "{}", ran.err);
+        assert!(ran.err.contains(make), "{}", ran.err);
+    }
+    let ran = scene.run(&["recall", "x", "--key-file", "bob.key"]);
+    let said = "cannot read `bob.key`, which holds the token that --key-file or ANCILE_KEY_FILE";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    // It is written last, so that without it a first run has not ended.
+    std::fs::remove_file(scene.path(".ancile/keys/agent.key")).unwrap();
+    let ran = scene.run(&["recall", "x"]);
+    assert_eq!(ran.code, 6);
+    assert!(
+        ran.err.contains("a store without `keys/agent.key`"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_session_says_why_and_an_outdated_ask_says_so() {
+    let scene = walked();
+    let opened = scene.run(&["session", "open", "--observed"]).out;
+    assert!(opened.contains("\nclass: untrusted\n"), "{opened}");
+    assert!(opened.contains("\nwhy: "), "{opened}");
+    let walk = format!(
+        "eval \"$(ancile session open --observed --mode interactive --env)\"
+        ancile expose --kind text --channel web 'a page' >/dev/null
+        {ACT} >/dev/null
+        ancile manifest set - >/dev/null <<'END'
+{}
+END
+        ancile approval list; id=$(ancile approval list | sed -n '2s/ .*//p')
+        ancile approval show $id
+        {ACT} --approval $id",
+        MANIFEST.replace(r#""ref""#, r#""receipt""#)
+    );
+    let ran = script(&scene, TURN, &walk);
+    assert!(ran.out.contains("  outdated  "), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("\nstate: outdated\n"), "{}", ran.out);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("(approval_outdated)"), "{}", ran.err);
+}
