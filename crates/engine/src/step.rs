@@ -225,7 +225,7 @@ fn weight(turn: &Turn<'_>, at: &In<'_>, op: &Expose) -> Result<Weight, Refusal> 
             let kind = if prompt { "system_prompt" } else { "tool_list" };
             let class = class_of(Channel::Source, spec.role, tenant.source(&field));
             let known = prompt || op.text == tenant.manifest.json();
-            // The approval is of the principal, and outlasts a revoked key: this key must be marked.
+            // The approval is of a principal, and outlasts a revoked key: this key must be marked.
             if class == AuthorityClass::Untrusted || !known || !spec.relays_user {
                 return Ok(untrusted(kind, Channel::Source));
             }
