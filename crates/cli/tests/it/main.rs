@@ -8,6 +8,7 @@
 
 mod commands;
 mod demo;
+mod readme;
 mod running;
 mod support;
 mod walk;
@@ -26,6 +27,7 @@ fn every_file_here_is_compiled() {
             "commands.rs",
             "demo.rs",
             "main.rs",
+            "readme.rs",
             "running.rs",
             "support.rs",
             "walk.rs"
