@@ -53,7 +53,9 @@ fn outputs(scene: &Scene, commands: &[Typed]) -> Vec<String> {
     const MARK: &str = "=-=-=";
     let line = |typed: &Typed| format!("{} 2>&1\necho {MARK}\n", typed.command);
     let script: String = commands.iter().map(line).collect();
-    let ran = scene.shell(&script).output().unwrap();
+    // Else the README's `PATH` could lead to an older build.
+    let mut shell = scene.shell(&script);
+    let ran = shell.env_remove("CARGO_TARGET_DIR").output().unwrap();
     let out = String::from_utf8(ran.stdout).unwrap();
     let said: Vec<String> = out.split(&format!("{MARK}\n")).map(str::to_owned).collect();
     assert_eq!(said.len(), commands.len() + 1, "{out}");
