@@ -18,6 +18,7 @@ mod index;
 mod read;
 mod recall;
 mod refusal;
+mod result;
 mod review;
 mod session;
 mod state;

@@ -4,19 +4,19 @@
 
 use crate::api::{
     CONTENT_BYTES_MAX, Expose, ExposureKind, STEP_OPS_MAX, SessionOpened, SessionSpec, SessionView,
-    StepAnswer, StepOp, StepResult, ToolResult,
+    StepAnswer, StepOp, StepResult,
 };
 use crate::event::Event;
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
-use crate::state::{Key, PermitRow, Tenant};
+use crate::state::{Key, Tenant};
 use crate::turn::{Exposure, Turn, VALUES_PER_SHOWN, forbidden, not_found, within};
-use crate::{act, recall, write};
+use crate::{act, recall, result, write};
 use ancile_core::{
-    ArgKind, AuthorityClass, Channel, Digest, EntryId, FieldName, LOCATOR_BYTES_MAX, PermitId,
-    PolicyView as _, Role, RootSet, SessionId, SessionMode, SourceField, SourceName, SourceState,
-    ToolName, TrustRoot, class_of,
+    AuthorityClass, Channel, Digest, EntryId, FieldName, LOCATOR_BYTES_MAX, PolicyView as _, Role,
+    RootSet, SessionId, SessionMode, SourceField, SourceName, SourceState, ToolName, TrustRoot,
+    class_of,
 };
 use std::sync::Arc;
 
@@ -174,7 +174,7 @@ fn one(turn: &mut Turn<'_>, at: &In<'_>, op: StepOp) -> Result<StepResult, Refus
             StepResult::Redeemed
         }
         StepOp::Result(permit, result) => {
-            StepResult::ResultTaken(take_result(turn, at, permit, result)?)
+            StepResult::ResultTaken(result::take_result(turn, at, permit, result)?)
         }
         StepOp::Write(op) => StepResult::Written(write::write(turn, at.key, Some(at.id), op)?),
     })
@@ -303,135 +303,4 @@ pub(crate) fn values_of(turn: &Turn<'_>, class: AuthorityClass, text: &str) -> V
         .take(VALUES_PER_SHOWN)
         .map(|f| turn.value_hash(&f.value))
         .collect()
-}
-
-/// Takes what a permitted call gave: the meet of the source's grade and of the arguments it may
-/// echo.
-fn take_result(
-    turn: &mut Turn<'_>,
-    at: &In<'_>,
-    permit: PermitId,
-    result: ToolResult,
-) -> Result<Option<AuthorityClass>, Refusal> {
-    let session = at.session(turn)?;
-    let tenant = turn.tenant(&at.key.tenant)?;
-    let row = tenant
-        .permits
-        .get(&permit)
-        .filter(|row| row.session == at.id)
-        .cloned();
-    let row = row.ok_or_else(|| not_found("permit"))?;
-    if !session.outstanding.contains(&permit) {
-        let text = "the result of this permit was reported before";
-        return Err(Refusal::new(Fault::Conflict, "result_reported", text));
-    }
-    let items = match result {
-        ToolResult::NotShown => {
-            turn.emit(
-                &at.key.tenant,
-                &Event::NotShown {
-                    session: at.id,
-                    permit,
-                },
-            )?;
-            return Ok(None);
-        }
-        ToolResult::Text(text) => {
-            let field = FieldName::new("text").map_err(|e| crate::turn::internal(&e))?;
-            vec![result_item(turn, at, (&permit, &row), &field, text)?]
-        }
-        ToolResult::Fields(fields) => fields
-            .into_iter()
-            .map(|(field, text)| result_item(turn, at, (&permit, &row), &field, text))
-            .collect::<Result<Vec<_>, _>>()?,
-    };
-    let class = items
-        .iter()
-        .map(|i| i.class)
-        .fold(AuthorityClass::UserAuthored, AuthorityClass::meet);
-    if items.is_empty() {
-        turn.emit(
-            &at.key.tenant,
-            &Event::NotShown {
-                session: at.id,
-                permit,
-            },
-        )?;
-        return Ok(None);
-    }
-    turn.expose(&at.key.tenant, at.id, items, Some(permit))?;
-    Ok(Some(class))
-}
-
-fn result_item(
-    turn: &Turn<'_>,
-    at: &In<'_>,
-    permit: (&PermitId, &PermitRow),
-    field: &FieldName,
-    text: String,
-) -> Result<Exposure, Refusal> {
-    within(&text, CONTENT_BYTES_MAX, "result")?;
-    let session = at.session(turn)?;
-    let tenant = turn.tenant(&at.key.tenant)?;
-    let (id, row) = permit;
-    let decided = &row.decided;
-    let declared = tenant
-        .manifest
-        .tool(&decided.tool)
-        .and_then(|t| t.results.get(field))
-        .copied();
-    let source = tenant
-        .sources
-        .iter()
-        .find(|(_, row)| row.tools.contains(&decided.tool));
-    let place = source.map(|(name, _)| SourceField {
-        source: name.clone(),
-        tool: decided.tool.clone(),
-        field: field.clone(),
-    });
-    let state = place
-        .as_ref()
-        .map_or(SourceState::None, |p| tenant.source(p));
-    let typed = declared.filter(|kind| *kind != ArgKind::Free);
-    // A field that is free text, or does not hold what it declares, is worth no grade.
-    let state = match typed.and_then(|kind| ancile_screen::canonical(kind, &text)) {
-        Some(_) => state,
-        None => SourceState::Registered.min(state),
-    };
-    let readings = turn.readings(&text);
-    let tainted = readings.iter().any(|hash| tenant.wrote.contains(hash));
-    let class = class_of(Channel::Tool, Role::Host, state).meet(decided.echo);
-    let class = if tainted {
-        AuthorityClass::Untrusted
-    } else {
-        class
-    };
-    let echoed = decided.args.iter().any(|hash| readings.contains(hash));
-    let may = session.may_ground(decided.grounded, Some(id)) && !echoed;
-    let grounds = match (class, typed) {
-        (AuthorityClass::ApprovedSource, _) if may => "text".to_owned(),
-        (AuthorityClass::AgentDerived, Some(kind)) if may && state == SourceState::Evidence => {
-            format!("value:{}", kind.name())
-        }
-        _ => String::new(),
-    };
-    let roots = match place {
-        Some(place) if class != AuthorityClass::Untrusted => {
-            RootSet::new([TrustRoot::Source(place)])
-        }
-        _ => RootSet::Untrusted,
-    };
-    Ok(Exposure {
-        kind: "result",
-        channel: Channel::Tool,
-        class,
-        roots,
-        entry: None,
-        by: None,
-        from: format!("{}.{field}", decided.tool),
-        values: values_of(turn, class, &text),
-        grounds,
-        alone: decided.grounded,
-        text,
-    })
 }

@@ -256,8 +256,7 @@ fn standing(
     }
     let user = session.map_or(&key.spec.principal, |s| &s.spec.user);
     let state = match &op.field {
-        Some(field) if fits(tenant, field, &op.text) => tenant.source(field),
-        Some(_) => SourceState::Registered,
+        Some(field) => worth(tenant, field, &op.text),
         None => SourceState::None,
     };
     let listed = class_of(channel, role, state);
@@ -308,16 +307,21 @@ fn standing(
     })
 }
 
-/// Whether the whole text is a value of the kind that the manifest declares for the field;
-/// free text never is.
-fn fits(tenant: &Tenant, field: &SourceField, text: &str) -> bool {
+/// The grade that an entry of a field has: none where the text is not wholly a value of the kind
+/// that the manifest declares, and none as evidence where it leaves room for words.
+fn worth(tenant: &Tenant, field: &SourceField, text: &str) -> SourceState {
     let declared = tenant
         .manifest
         .tool(&field.tool)
         .and_then(|t| t.results.get(&field.field));
-    declared.is_some_and(|kind| {
-        *kind != ArgKind::Free && ancile_screen::canonical(*kind, text).is_some()
-    })
+    let state = tenant.source(field);
+    let fits = declared.is_some_and(|kind| match state {
+        SourceState::Authority => {
+            *kind != ArgKind::Free && ancile_screen::canonical(*kind, text).is_some()
+        }
+        _ => ancile_screen::is_bare(*kind, text),
+    });
+    if fits { state } else { SourceState::Registered }
 }
 
 fn parents(

@@ -13,7 +13,7 @@ mod ground;
 mod mapped;
 mod screen;
 
-pub use canon::canonical;
+pub use canon::{canonical, is_bare};
 pub use domain::registrable_domain;
 pub use fingerprint::{Fingerprint, fingerprint};
 pub use ground::{FoundValue, GroundText, VALUES_MAX, values};

@@ -84,6 +84,8 @@ pub(crate) struct Url {
     pub text: String,
     /// Its host; empty in `file:///`.
     pub host: String,
+    /// Whether it has neither user, path, query nor fragment.
+    pub is_host_alone: bool,
 }
 
 /// A URL with an authority (RFC 3986), with or without its scheme. Scheme and host in lower case,
@@ -137,7 +139,12 @@ pub(crate) fn url(exact: &str) -> Option<Url> {
         text.push('/');
     }
     percent(tail, &mut text)?;
-    Some(Url { text, host })
+    let is_host_alone = user.is_none() && matches!(tail, "" | "/");
+    Some(Url {
+        text,
+        host,
+        is_host_alone,
+    })
 }
 
 fn is_scheme(text: &str) -> bool {
