@@ -12,34 +12,60 @@ use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment};
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Reads a body of at most `limits.body_bytes` within `limits.body`. One that says or shows to be
-/// longer is refused at once and not read to its end.
-pub(crate) async fn read(body: Body, limits: &Limits) -> Result<Vec<u8>, Problem> {
+/// Room for the bodies of all requests, in bytes.
+pub(crate) type Room = Arc<Semaphore>;
+
+/// A body, and the room that it takes until it is dropped.
+pub(crate) struct Held {
+    /// The body.
+    pub(crate) bytes: Vec<u8>,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+/// Reads a body of at most `limits.body_bytes` within `limits.body`, while there is room. One that
+/// says or shows to be longer is refused at once and not read to its end.
+pub(crate) async fn read(body: Body, limits: &Limits, room: &Room) -> Result<Held, Problem> {
     let too_slow = |_| {
         let seconds = limits.body.as_secs();
         let detail = format!("the body did not arrive within {seconds} seconds; send it faster");
         Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail).closing()
     };
-    timeout(limits.body, read_all(body, limits.body_bytes))
+    timeout(limits.body, read_all(body, limits.body_bytes, room))
         .await
         .map_err(too_slow)?
 }
 
-async fn read_all(mut body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
+async fn read_all(mut body: Body, limit: usize, room: &Room) -> Result<Held, Problem> {
     if usize::try_from(body.size_hint().lower()).map_or(true, |announced| announced > limit) {
         return Err(too_long(body, limit));
     }
-    let mut out = Vec::new();
+    let mut bytes = Vec::new();
+    let mut taken: Option<OwnedSemaphorePermit> = None;
     while let Some(chunk) = next(&mut body).await? {
-        if out.len().saturating_add(chunk.len()) > limit {
+        if bytes.len().saturating_add(chunk.len()) > limit {
             return Err(too_long(body, limit));
         }
-        out.extend_from_slice(&chunk);
+        let more = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
+        let Ok(more) = Arc::clone(room).try_acquire_many_owned(more) else {
+            let detail = "the server holds as many bytes of bodies as it may; try later";
+            let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail);
+            return Err(problem.closing());
+        };
+        match &mut taken {
+            Some(taken) => taken.merge(more),
+            None => taken = Some(more),
+        }
+        bytes.extend_from_slice(&chunk);
     }
-    Ok(out)
+    Ok(Held {
+        bytes,
+        _room: taken,
+    })
 }
 
 /// The next chunk; `None` at the end. Trailers are skipped.

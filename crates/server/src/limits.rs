@@ -5,6 +5,9 @@ use std::time::Duration;
 
 /// Longest body of a request, in bytes.
 pub const BODY_BYTES_MAX: usize = 1_048_576;
+/// Most bytes of bodies that are held at the same time, over all requests; further ones are
+/// answered with 503.
+pub const BODIES_BYTES_MAX: usize = 67_108_864;
 /// Longest request line and headers together, in bytes. They are measured as they are read, so
 /// that a head of up to twice this may pass; a longer one is answered with 431.
 pub const HEAD_BYTES_MAX: usize = 32_768;
@@ -34,6 +37,8 @@ pub const RETRY_SECONDS: u32 = 1;
 pub struct Limits {
     /// Longest body of a request, in bytes: [`BODY_BYTES_MAX`].
     pub body_bytes: usize,
+    /// Most bytes of bodies held at the same time: [`BODIES_BYTES_MAX`].
+    pub bodies_bytes: usize,
     /// Most requests worked on at the same time: [`REQUESTS_MAX`].
     pub requests: usize,
     /// Most open connections: [`CONNECTIONS_MAX`].
@@ -52,6 +57,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes: BODY_BYTES_MAX,
+            bodies_bytes: BODIES_BYTES_MAX,
             requests: REQUESTS_MAX,
             connections: CONNECTIONS_MAX,
             head: Duration::from_secs(HEAD_SECONDS),

@@ -7,6 +7,8 @@ use crate::problem;
 use crate::route::{Access, Route, SESSION, SchemaOf, Verb};
 use crate::routes::ROUTES;
 use crate::wire::query;
+use crate::wire::spelled::Spelling as _;
+use ancile_core::{EntryId, SourceName};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -114,9 +116,13 @@ fn parameters(route: &Route) -> Vec<Value> {
     let mut out = Vec::new();
     if let Some((_, after)) = route.path.split_once('{') {
         let name = after.split('}').next().unwrap_or_default();
-        out.push(json!({
-            "name": name, "in": "path", "required": true, "schema": {"type": "string"},
-        }));
+        // Ids are UUIDs but for those of keys.
+        let schema = match name {
+            "name" => SourceName::schema().to_value(),
+            _ if route.path.starts_with("/v1/keys/") => json!({"type": "string"}),
+            _ => EntryId::schema().to_value(),
+        };
+        out.push(json!({"name": name, "in": "path", "required": true, "schema": schema}));
     }
     if route.access == Access::Session {
         out.push(json!({

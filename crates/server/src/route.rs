@@ -199,16 +199,19 @@ struct Shared {
     engine: Engine,
     limits: Limits,
     slots: Arc<Semaphore>,
+    bodies: body::Room,
     ids: Arc<RequestIds>,
 }
 
 /// The router over [`ROUTES`]; anything else is answered with a problem.
 pub fn router(engine: Engine, limits: Limits) -> Router {
     let slots = Arc::new(Semaphore::new(limits.requests));
+    let bodies = Arc::new(Semaphore::new(limits.bodies_bytes));
     let shared = Shared {
         engine,
         limits,
         slots,
+        bodies,
         ids: Arc::new(RequestIds::new()),
     };
     let mut router = Router::new();
@@ -278,16 +281,19 @@ impl Shared {
             query: Query::read(&head.uri, query)?,
             body: Vec::new(),
         };
-        parts.body = body::read(body, &self.limits).await?;
+        let mut held = body::read(body, &self.limits, &self.bodies).await?;
+        parts.body = std::mem::take(&mut held.bytes);
         // Taken only now, so that bodies that trickle in hold no place.
         let slot = self.slot()?;
         let engine = self.engine.clone();
         let answer = move || {
-            does(&Ask {
+            let answer = does(&Ask {
                 engine: &engine,
                 caller: &caller,
                 parts: &parts,
-            })
+            });
+            drop(held);
+            answer
         };
         run(self.limits.work, Some(slot), answer).await
     }

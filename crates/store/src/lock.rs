@@ -132,7 +132,8 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     #[cfg(unix)]
     let same = {
         use std::os::unix::fs::MetadataExt as _;
-        (opened.dev(), opened.ino()) == (named.dev(), named.ino())
+        // A second name of the file is a link as well.
+        (opened.dev(), opened.ino()) == (named.dev(), named.ino()) && opened.nlink() == 1
     };
     #[cfg(not(unix))]
     let same = true;

@@ -11,8 +11,8 @@ use ancile_engine::api::{
     REASON_BYTES_MAX, STEP_OPS_MAX,
 };
 use ancile_server::limits::{
-    BODY_BYTES_MAX, BODY_SECONDS, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_SECONDS, REQUESTS_MAX,
-    WORK_SECONDS,
+    BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_SECONDS, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_SECONDS,
+    REQUESTS_MAX, WORK_SECONDS,
 };
 use ancile_server::{ROUTES, Verb};
 use serde_json::json;
@@ -83,6 +83,7 @@ pub fn has_problem(status: u16, code: &str) -> bool {
 fn the_document_gives_the_limits_that_hold() {
     let limits = [
         BODY_BYTES_MAX,
+        BODIES_BYTES_MAX,
         HEAD_BYTES_MAX,
         REQUESTS_MAX,
         CONNECTIONS_MAX,

@@ -203,6 +203,23 @@ fn bodies_that_do_not_arrive_lock_nobody_out() {
 }
 
 #[test]
+fn bodies_share_their_room_and_give_it_back() {
+    let write = json!({"kind": "memory", "namespace": "main", "text": "a note"});
+    let length = write.to_string().len();
+    for (room, status) in [(length - 1, 503), (length, 201), (length + 1, 201)] {
+        let w = World::with(Limits {
+            bodies_bytes: room,
+            ..Limits::default()
+        });
+        for _ in 0..3 {
+            let answer = w.post(&w.user, "/v1/entries", &write);
+            assert_eq!(answer.status, status, "{room} {}", answer.text);
+        }
+        assert_eq!(w.get(&w.user, "/v1/manifest").status, 200);
+    }
+}
+
+#[test]
 fn connections_beyond_the_limit_wait() {
     let w = World::with(Limits {
         connections: 1,

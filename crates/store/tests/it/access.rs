@@ -167,6 +167,11 @@ fn no_file_is_overwritten_through_a_link_in_the_data_directory() {
             fs::remove_file(&link).unwrap();
         }
     }
+    let second_name = place.dir().join("lock");
+    fs::hard_link(place.witness(), &second_name).unwrap();
+    assert!(matches!(place.refusal(), OpenError::Link { .. }));
+    assert_eq!(fs::read(place.witness()).unwrap(), witness);
+    fs::remove_file(&second_name).unwrap();
     assert_eq!(place.open().unwrap().1.groups, 4);
 }
 
