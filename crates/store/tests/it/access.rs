@@ -168,6 +168,7 @@ fn no_file_is_overwritten_through_a_link_in_the_data_directory() {
         }
     }
     let second_name = place.dir().join("lock");
+    let _ = fs::remove_file(&second_name);
     fs::hard_link(place.witness(), &second_name).unwrap();
     assert!(matches!(place.refusal(), OpenError::Link { .. }));
     assert_eq!(fs::read(place.witness()).unwrap(), witness);
