@@ -64,7 +64,7 @@ made by: scripts/distill
 def verified(data, sha256, what):
     found = hashlib.sha256(data).hexdigest()
     if found != sha256:
-        sys.exit(f"{what} has sha256 {found} and should have {sha256}; nothing was written")
+        sys.exit(f"{what} has sha256 {found} and should have {sha256}; remove the wheel and run again")
     return data
 
 

@@ -2,8 +2,9 @@
 //! From a text to rows of the table: the uncased BERT tokenizer.
 //!
 //! Wu et al., "Google's Neural Machine Translation System", 2016, section 4.1, and Devlin et al.,
-//! "BERT", 2019; rule by rule as the `tokenizers` package does it, with two differences. Names of
-//! special tokens in a text, such as `[CLS]`, are plain text. Unknown words give nothing.
+//! "BERT", 2019; rule by rule as the `tokenizers` package does it, with three differences. Names
+//! of special tokens in a text, such as `[CLS]`, are plain text. Unknown words give nothing. The
+//! general categories are of a later version of Unicode.
 
 use crate::fault::LoadError;
 use std::collections::HashMap;
