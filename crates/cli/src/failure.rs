@@ -63,10 +63,10 @@ impl Failure {
         Self::new(Exit::Usage, "usage", text)
     }
 
-    /// A file that could not be read or written.
+    /// A file that the command line names and that could not be read or written.
     pub fn file(path: &std::path::Path, doing: &str, fault: &std::io::Error) -> Self {
-        let text = format!("cannot {doing} `{}`: {fault}", path.display());
-        Self::new(Exit::Unavailable, "file", text)
+        let text = format!("cannot {doing} `{}`: {fault}; name another", path.display());
+        Self::new(Exit::Usage, "file", text)
     }
 }
 

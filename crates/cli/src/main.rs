@@ -113,7 +113,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(fault) => return not_understood(&fault),
+    };
     let json = cli.json;
     match run(cli) {
         Ok(exit) => exit.into(),
@@ -122,6 +125,19 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// Answers a command line that is none, or that asks for help; in JSON where it says so.
+fn not_understood(fault: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().any(|arg| arg == "--json");
+    if !fault.use_stderr() || !json {
+        fault.exit();
+    }
+    let said = fault.to_string();
+    let said = said.strip_prefix("error: ").unwrap_or(&said);
+    let failure = Failure::usage(said.split_whitespace().collect::<Vec<_>>().join(" "));
+    print::failure(&failure, json);
+    failure.exit.into()
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {

@@ -197,6 +197,8 @@ fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
         .map_err(|fault| {
             let code = match fault {
                 OpenError::Locked { .. } => "store_locked",
+                OpenError::ReadOnly { .. } => "store_read_only",
+                OpenError::Version { .. } => "store_version",
                 _ => "store_refused",
             };
             Refusal::new(Fault::Unavailable, code, fault.to_string()).inside(with_causes(&fault))

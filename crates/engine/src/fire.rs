@@ -306,10 +306,10 @@ fn run(
     };
     turn.expose(&key.tenant, session.id, vec![item], None)?;
     let tenant = turn.tenant(&key.tenant)?;
-    session.class = tenant
-        .sessions
-        .get(&session.id)
-        .map_or(AuthorityClass::Untrusted, |s| s.class(tenant));
+    if let Some(shown) = tenant.sessions.get(&session.id) {
+        session.class = shown.class(tenant);
+        session.why = shown.why(session.class);
+    }
     let at = In {
         key,
         id: session.id,

@@ -168,7 +168,10 @@ fn broken_key(fault: &dyn std::fmt::Display) -> Refusal {
 }
 
 fn io(doing: &str, path: &Path, fault: &std::io::Error) -> Refusal {
-    let text = format!("could not {doing} `{}`: {fault}", path.display());
+    let text = format!(
+        "could not {doing} `{}`: {fault}; mend that, or give another home",
+        path.display()
+    );
     Refusal::new(Fault::Unavailable, "io", text)
 }
 

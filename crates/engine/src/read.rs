@@ -10,7 +10,7 @@ use crate::refusal::{Fault, Refusal};
 use crate::session::ShownFrom;
 use crate::state::{Entry, Key, Tenant};
 use crate::turn::{Turn, internal, parents_of};
-use ancile_core::{Digest, EntryId, NamespaceName, PrincipalName, Role};
+use ancile_core::{AuthorityClass, Digest, EntryId, NamespaceName, PrincipalName, Role};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -68,7 +68,11 @@ pub(crate) fn entry_view(
     let read = turn.verified(&key.tenant, entry)?;
     let who = viewer(key, entry);
     let tenant = turn.tenant(&key.tenant)?;
-    let class = tenant.class_today(entry, &who);
+    // What does not hold is worth nothing, whatever its record says.
+    let class = match &read {
+        Ok(_) => tenant.class_today(entry, &who),
+        Err(_) => AuthorityClass::Untrusted,
+    };
     let state = match (&read, &entry.shelf) {
         (Err(broken), _) => EntryState::Broken(broken.name().to_owned()),
         _ if entry.discarded => EntryState::Discarded,

@@ -145,6 +145,9 @@ fn recall(
     let bound = bound_of(op)?;
     let (mut trusted, mut untrusted) = candidates(turn, key, look, &op.query)?;
     let mut withheld = withhold(turn, key, &mut untrusted)?;
+    // Nobody knows any more whether these would have been found.
+    let lost = turn.tenant(&key.tenant)?.lost.get(look.namespace);
+    withheld = withheld.saturating_add(lost.copied().unwrap_or_default());
     let mut texts: BTreeMap<u64, String> = BTreeMap::new();
     loop {
         let packed = fit(turn, &trusted, &untrusted, &bound);

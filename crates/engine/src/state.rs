@@ -159,6 +159,8 @@ pub(crate) struct Tenant {
     pub approvals: RedBlackTreeMapSync<ApprovalId, ApprovalRow>,
     /// Keyed hashes of values that class 4 sessions wrote out: no source grounds them.
     pub wrote: HashTrieSetSync<Digest>,
+    /// How many entries of each namespace lost their content before the store was opened.
+    pub lost: RedBlackTreeMapSync<NamespaceName, u32>,
     /// Records whose rows are gone, or are not what was written: their entries are not known.
     lost_records: u64,
 }
@@ -179,6 +181,7 @@ impl Tenant {
             replacements: HashTrieMapSync::new_sync(),
             tasks: RedBlackTreeMapSync::new_sync(),
             shelf: RedBlackTreeMapSync::new_sync(),
+            lost: RedBlackTreeMapSync::new_sync(),
             sessions: HashTrieMapSync::new_sync(),
             permits: HashTrieMapSync::new_sync(),
             approvals: RedBlackTreeMapSync::new_sync(),
@@ -335,6 +338,11 @@ impl State {
         }
         if entry.shelf.is_some() {
             tenant.shelf.insert_mut(seq, ());
+        }
+        if entry.damaged.is_some() {
+            let namespace = entry.record.namespace.clone();
+            let lost = tenant.lost.get(&namespace).copied().unwrap_or_default();
+            tenant.lost.insert_mut(namespace, lost.saturating_add(1));
         }
         tenant.entries.insert_mut(seq, Arc::new(entry));
         Ok(())

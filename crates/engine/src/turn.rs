@@ -64,7 +64,8 @@ pub(crate) fn unauthenticated() -> Refusal {
 }
 
 pub(crate) fn not_found(what: &str) -> Refusal {
-    let text = format!("there is no such {what} that this key can see");
+    let text =
+        format!("there is no such {what} that this key can see; check the id, or use another key");
     Refusal::new(Fault::NotFound, "not_found", text)
 }
 

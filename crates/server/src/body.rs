@@ -188,7 +188,7 @@ fn misfit(place: &str, said: &str) -> Problem {
     let kinds = [
         ("unknown field", "unknown_field", "; leave it out"),
         ("missing field", "missing_field", "; add it"),
-        ("duplicate field", "duplicate_field", ""),
+        ("duplicate field", "duplicate_field", "; give it once"),
         ("arguments ", "arguments_refused", ""),
     ];
     let known = kinds

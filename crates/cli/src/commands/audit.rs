@@ -17,9 +17,6 @@ pub enum Audit {
         /// The verifier key; without it that of the home
         #[arg(long, value_name = "FILE")]
         key: Option<PathBuf>,
-        /// The home to verify, in place of --home
-        #[arg(long, value_name = "DIR")]
-        data: Option<PathBuf>,
     },
     /// Accept the store as it stands where the witness is missing or disagrees; this is logged
     WitnessEpoch,
@@ -28,10 +25,7 @@ pub enum Audit {
 /// Runs `ancile audit`.
 pub fn run(place: &Place, args: &Audit) -> Result<Answer, Failure> {
     match args {
-        Audit::Verify { key, data } => {
-            let home = data.as_deref().unwrap_or(&place.home);
-            verify(home, key.as_deref())
-        }
+        Audit::Verify { key } => verify(&place.home, key.as_deref()),
         Audit::WitnessEpoch => {
             let said = ancile_engine::new_witness_epoch(&place.home)?;
             let text = print::lines(&said, 0);

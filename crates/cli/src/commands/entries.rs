@@ -4,7 +4,7 @@
 use super::sessions::MaybeSession;
 use super::{PageArgs, given, text_or_stdin};
 use crate::client::segment;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::place::{KeyRole, Place};
 use crate::print::{self, Answer};
 use crate::when;
@@ -206,7 +206,12 @@ pub fn entry(place: &Place, args: &Entry) -> Result<Answer, Failure> {
         Entry::Show { id, proof } => {
             let part = if *proof { "/proof" } else { "" };
             let value = server.get(&format!("/v1/entries/{}{part}", segment(id)))?;
-            Ok(Answer::seen(value, server.speaks_for_a_person()))
+            let broken = value.get("state").and_then(Value::as_str) == Some("broken");
+            let mut answer = Answer::seen(value, server.speaks_for_a_person());
+            if broken {
+                answer.exit = Exit::Damaged;
+            }
+            Ok(answer)
         }
         Entry::List { namespace, page } => {
             let query = page.query(&[("namespace", Some(namespace.clone()))]);

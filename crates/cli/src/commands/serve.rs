@@ -18,7 +18,7 @@ use tracing_subscriber::EnvFilter;
 #[derive(Args)]
 pub struct Serve {
     /// The address to listen on; port 0 takes a free one
-    #[arg(long, default_value = "127.0.0.1:7878", value_parser = address, value_name = "HOST:PORT")]
+    #[arg(long, default_value = "127.0.0.1:7878", value_parser = address, value_name = "IP:PORT")]
     listen: SocketAddr,
     /// Whether decisions bind, or are only logged
     #[arg(long, value_enum, default_value = "enforce")]
@@ -36,7 +36,7 @@ enum Mode {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
-        "not an address; write host:port, such as 127.0.0.1:7878 or [::1]:7878".to_owned()
+        "no IP address with a port; write one, such as 127.0.0.1:7878 or [::1]:7878".to_owned()
     })
 }
 

@@ -47,7 +47,7 @@ pub fn text(arms: &[Arm]) -> String {
     out.push_str("\n== audit verify ==\n");
     for arm in arms {
         let said = match (arm.audit.ok, arm.setting.by_user) {
-            (true, false) => "it finds the edit on disk, and nothing else",
+            (true, false) => "it finds the edit that the demo made on disk, and nothing else",
             (true, true) => "it finds nothing",
             (false, _) => "NOT as it should be",
         };

@@ -160,7 +160,7 @@ fn a_refusal_names_fault_and_next_step() {
             2,
             "name=value",
         ),
-        (&["manifest", "set", "nowhere"], 6, "cannot read `nowhere`"),
+        (&["manifest", "set", "nowhere"], 2, "cannot read `nowhere`"),
         (&["entry", "list", "--limit", "0"], 2, "give 1 to 200"),
         (&["write", " "], 2, "text is empty"),
     ] {
@@ -176,6 +176,12 @@ fn a_refusal_names_fault_and_next_step() {
     let ran = scene.run(&["entry", "show", missing, "--json"]);
     let error: Value = serde_json::from_str(&ran.err).unwrap();
     assert_eq!(error["error"]["code"], "not_found");
+    let ran = scene.run(&["--json", "bogus"]);
+    let error: Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!(
+        (ran.code, error["error"]["code"].as_str()),
+        (2, Some("usage"))
+    );
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn a_real_conversation_gives_the_same_answer() {
 #[test]
 fn a_data_directory_without_the_conversation_is_named() {
     let ran = Scene::new().run(&["demo", "--data", "nowhere"]);
-    assert_eq!(ran.code, 6);
+    assert_eq!(ran.code, 2);
     assert!(
         ran.err
             .contains("cannot read `nowhere/locomo/locomo10.json`"),

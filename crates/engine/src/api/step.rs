@@ -99,7 +99,8 @@ pub struct ContextPack {
     pub untrusted_tokens: u32,
     /// The weakest class among the entries; `None` when there is none.
     pub weakest: Option<AuthorityClass>,
-    /// Candidates withheld: broken, or instruction-like class 4. They are quarantined.
+    /// Candidates withheld: broken, or instruction-like class 4, which are quarantined; and all of
+    /// the namespace that had lost their content when the store was opened.
     pub withheld: u32,
     /// Which path ranked it.
     pub served_by: &'static str,

@@ -78,11 +78,12 @@ fn sample() -> (tempfile::TempDir, ancile_core::EntryId) {
 
 /// Opening is refused with these words; nothing is lost.
 fn refused(home: &Path, words: &[&str]) {
+    refused_as("store_refused", home, words);
+}
+
+fn refused_as(code: &str, home: &Path, words: &[&str]) {
     let refusal = open(home).unwrap_err();
-    assert_eq!(
-        (refusal.fault, refusal.code),
-        (Fault::Unavailable, "store_refused")
-    );
+    assert_eq!((refusal.fault, refusal.code), (Fault::Unavailable, code));
     for word in words {
         assert!(refusal.outside.contains(word), "{}", refusal.outside);
     }
@@ -149,7 +150,11 @@ fn a_newer_database_is_refused() {
         conn.pragma_update(None, "user_version", version).unwrap();
     };
     set(ancile_store::FORMAT_VERSION + 1);
-    refused(&home, &["format version 2", "this build reads 1"]);
+    refused_as(
+        "store_version",
+        &home,
+        &["format version 2", "this build reads 1"],
+    );
     set(ancile_store::FORMAT_VERSION);
     nothing_lost(dir, kept);
 }

@@ -116,6 +116,8 @@ fn promise_9_a_planted_task_does_not_fire_and_a_users_does() {
         let own = task(None, "Pay the rent.", Some(pay()));
         let own = w.engine.write(&w.user, own).unwrap();
         let fired = w.engine.fire(&w.host, own.id, alice()).unwrap();
+        let why = &fired.session.as_ref().unwrap().why;
+        assert_eq!(why, "nothing weaker was shown");
         assert_eq!(fired.decision, Decision::Permit);
     });
 }
