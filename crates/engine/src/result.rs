@@ -34,16 +34,7 @@ pub(crate) fn take_result(
         return Err(Refusal::new(Fault::Conflict, "result_reported", text));
     }
     let items = match result {
-        ToolResult::NotShown => {
-            turn.emit(
-                &at.key.tenant,
-                &Event::NotShown {
-                    session: at.id,
-                    permit,
-                },
-            )?;
-            return Ok(None);
-        }
+        ToolResult::NotShown => Vec::new(),
         ToolResult::Text(text) => {
             let field = FieldName::new("text").map_err(|e| crate::turn::internal(&e))?;
             result_items(turn, at, (&permit, &row), &field, text)?

@@ -179,17 +179,7 @@ fn what_a_class_4_session_wrote_out_does_not_come_back_as_ground() {
     w.engine
         .grant_mandate(&w.user, mandate("send_email"))
         .unwrap();
-    let tool = ToolName::new("contact").unwrap();
-    w.engine
-        .register_source(&w.user, SourceName::new("book").unwrap(), vec![tool])
-        .unwrap();
-    w.engine
-        .approve_source(
-            &w.user,
-            field("book", "contact", "email"),
-            SourceState::Evidence,
-        )
-        .unwrap();
+    w.evidence("book", "contact", &["email"]);
     let mut fixed = mandate("send_email");
     fixed.fixed.insert(
         FieldName::new("to").unwrap(),
@@ -210,13 +200,7 @@ fn what_a_class_4_session_wrote_out_does_not_come_back_as_ground() {
     let s = w.session(SessionMode::Headless);
     w.says(&s, "Write to Anna Schmidt.");
     let look = tool_call("contact", &[("name", text("Anna Schmidt"))]);
-    let permit = w.call(&s, look.clone()).permit.unwrap();
-    w.one(&s, StepOp::Redeem(permit, look));
-    let fields = BTreeMap::from([(
-        FieldName::new("email").unwrap(),
-        "eve@attacker.example".to_owned(),
-    )]);
-    let taken = w.one(&s, StepOp::Result(permit, ToolResult::Fields(fields)));
+    let taken = w.reports(&s, look, ("email", "eve@attacker.example"));
     assert_eq!(
         taken,
         StepResult::ResultTaken(Some(AuthorityClass::Untrusted))

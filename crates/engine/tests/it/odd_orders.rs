@@ -3,8 +3,7 @@
 
 use crate::world::{World, expose, main_namespace, memory, principal, recall, text, tool_call};
 use ancile_core::{
-    AuthorityClass, Channel, Decision, EntryKind, FieldName, Micros, Role, SessionMode,
-    SourceField, SourceName, SourceState, ToolName, Value,
+    AuthorityClass, Channel, Decision, EntryKind, Micros, Role, SessionMode, ToolName, Value,
 };
 use ancile_engine::api::{
     ExposureKind, KeySpec, MandateSpec, Propose, SessionOpened, SessionSpec, StepOp, StepResult,
@@ -209,31 +208,11 @@ fn what_was_recalled_after_a_source_that_was_revoked_grounds_nothing() {
     let w = World::new();
     w.engine.grant_mandate(&w.user, mandate("pay")).unwrap();
     w.engine.write(&w.user, memory(None, OLD)).unwrap();
-    let (book, contact) = (
-        SourceName::new("book").unwrap(),
-        ToolName::new("contact").unwrap(),
-    );
-    w.engine
-        .register_source(&w.user, book.clone(), vec![contact.clone()])
-        .unwrap();
-    let field = SourceField {
-        source: book.clone(),
-        tool: contact,
-        field: FieldName::new("email").unwrap(),
-    };
-    w.engine
-        .approve_source(&w.user, field, SourceState::Evidence)
-        .unwrap();
+    let book = w.evidence("book", "contact", &["email"]);
     let s = w.session(SessionMode::Headless);
     w.says(&s, "Pay the rent to whom Anna says.");
     let look = tool_call("contact", &[("name", text("Anna"))]);
-    let permit = w.call(&s, look.clone()).permit.unwrap();
-    w.one(&s, StepOp::Redeem(permit, look));
-    let fields = BTreeMap::from([(
-        FieldName::new("email").unwrap(),
-        "old@account.example".to_owned(),
-    )]);
-    let taken = w.one(&s, StepOp::Result(permit, ToolResult::Fields(fields)));
+    let taken = w.reports(&s, look, ("email", "old@account.example"));
     assert_eq!(
         taken,
         StepResult::ResultTaken(Some(AuthorityClass::AgentDerived))
@@ -255,33 +234,14 @@ const FILES: &str = r#"{"version":1,"tools":[
 fn with_files() -> World {
     let w = World::new();
     w.engine.set_manifest(&w.operator, FILES).unwrap();
-    let (files, look) = (
-        SourceName::new("files").unwrap(),
-        ToolName::new("look").unwrap(),
-    );
-    w.engine
-        .register_source(&w.user, files.clone(), vec![look.clone()])
-        .unwrap();
-    for field in ["owner", "path", "page", "email"] {
-        let field = SourceField {
-            source: files.clone(),
-            tool: look.clone(),
-            field: FieldName::new(field).unwrap(),
-        };
-        w.engine
-            .approve_source(&w.user, field, SourceState::Evidence)
-            .unwrap();
-    }
+    w.evidence("files", "look", &["owner", "path", "page", "email"]);
     w
 }
 
 /// Looks for what Anna sent, and takes one field of the result; gives the session's class.
 fn look(w: &World, s: &SessionOpened, field: &str, value: &str) -> AuthorityClass {
     let look = tool_call("look", &[("name", text("Anna"))]);
-    let permit = w.call(s, look.clone()).permit.unwrap();
-    w.one(s, StepOp::Redeem(permit, look));
-    let fields = BTreeMap::from([(FieldName::new(field).unwrap(), value.to_owned())]);
-    w.one(s, StepOp::Result(permit, ToolResult::Fields(fields)));
+    w.reports(s, look, (field, value));
     w.class(s.id)
 }
 

@@ -2,14 +2,15 @@
 //! A store in a temporary home, with its four keys.
 
 use ancile_core::{
-    AuthorityClass, Channel, EntryKind, NamespaceName, PrincipalName, ProposedCall, SessionId,
-    SessionMode, ToolName, Value,
+    AuthorityClass, Channel, EntryKind, FieldName, NamespaceName, PrincipalName, ProposedCall,
+    SessionId, SessionMode, SourceField, SourceName, SourceState, ToolName, Value,
 };
 use ancile_engine::api::{
     CallAnswer, Expose, ExposureKind, Gates, Propose, Recall, SessionOpened, SessionSpec,
-    StepAnswer, StepOp, StepResult, Write, Written,
+    StepAnswer, StepOp, StepResult, ToolResult, Write, Written,
 };
 use ancile_engine::{Caller, Engine, EngineConfig, Refusal};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub const MANIFEST: &str = r#"{"version":1,"tools":[
@@ -141,6 +142,39 @@ impl World {
             StepResult::Written(written) => written,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Registers a source for a tool, and approves fields of its result as evidence.
+    pub fn evidence(&self, source: &str, tool: &str, fields: &[&str]) -> SourceName {
+        let source = SourceName::new(source).unwrap();
+        let tool = ToolName::new(tool).unwrap();
+        self.engine
+            .register_source(&self.user, source.clone(), vec![tool.clone()])
+            .unwrap();
+        for field in fields {
+            let field = SourceField {
+                source: source.clone(),
+                tool: tool.clone(),
+                field: FieldName::new(field).unwrap(),
+            };
+            self.engine
+                .approve_source(&self.user, field, SourceState::Evidence)
+                .unwrap();
+        }
+        source
+    }
+
+    /// Makes a call that is permitted, and takes one field of its result.
+    pub fn reports(
+        &self,
+        s: &SessionOpened,
+        call: ProposedCall,
+        field: (&str, &str),
+    ) -> StepResult {
+        let permit = self.call(s, call.clone()).permit.unwrap();
+        self.one(s, StepOp::Redeem(permit, call));
+        let fields = BTreeMap::from([(FieldName::new(field.0).unwrap(), field.1.to_owned())]);
+        self.one(s, StepOp::Result(permit, ToolResult::Fields(fields)))
     }
 
     pub fn recalled(&self, s: &SessionOpened, query: &str) -> Vec<String> {
