@@ -9,6 +9,7 @@ pub mod mandates;
 pub mod review;
 pub mod serve;
 pub mod sessions;
+pub mod shell;
 pub mod sources;
 pub mod tasks;
 

@@ -14,8 +14,10 @@ mod print;
 mod unseen;
 mod when;
 
-use clap::{Parser, Subcommand};
-use commands::{admin, audit, calls, entries, mandates, review, serve, sessions, sources, tasks};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use commands::{
+    admin, audit, calls, entries, mandates, review, serve, sessions, shell, sources, tasks,
+};
 use failure::{Exit, Failure};
 use place::Place;
 use std::path::PathBuf;
@@ -110,6 +112,10 @@ enum Command {
     Checkpoint,
     /// Say how the store stands
     Health,
+    /// Print completions for a shell
+    Completions(shell::Completions),
+    /// Write man pages
+    Man(shell::Man),
 }
 
 fn main() -> ExitCode {
@@ -174,6 +180,8 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Namespace(args) => admin::namespace(&place, &args),
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
+        Command::Completions(args) => shell::completions(Cli::command(), &args),
+        Command::Man(args) => shell::man(Cli::command(), &args),
     }?;
     answer.print(json);
     Ok(answer.exit)

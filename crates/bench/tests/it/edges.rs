@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Our crates, and what each may use of ours outside its tests.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 13] = [
     ("core", &[]),
     ("ledger", &[]),
     ("screen", &["core"]),
@@ -29,7 +29,7 @@ const EDGES: [(&str, &[&str]); 11] = [
 const ONLY: [(&str, &[&str]); 1] = [("core", &["sha2"])];
 
 /// Who alone may use a third-party crate.
-const ONLY_IN: [(&str, &[&str]); 11] = [
+const ONLY_IN: [(&str, &[&str]); 13] = [
     ("anyhow", &["cli", "bench"]),
     ("rusqlite", &["store"]),
     ("cedar-policy", &["policy"]),
@@ -39,6 +39,8 @@ const ONLY_IN: [(&str, &[&str]); 11] = [
     ("axum", &["server"]),
     ("hyper", &["server"]),
     ("clap", &["cli"]),
+    ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
     ("ureq", &["cli"]),
     ("serde", &["policy", "engine", "server", "cli", "bench"]),
 ];

@@ -520,3 +520,26 @@ fn a_missing_witness_is_refused_until_a_new_epoch() {
     assert_eq!(epoch.code, 0, "{}", epoch.err);
     assert_eq!(scene.run(&["recall", "x"]).code, 0);
 }
+
+#[test]
+fn completions_and_man_pages_name_every_command() {
+    let scene = Scene::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = scene.run(&["completions", shell]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        for word in ["serve", "quarantine", "witness-epoch"] {
+            assert!(ran.out.contains(word), "{shell} {word}");
+        }
+    }
+    let pages = scene.path("pages");
+    let pages_text = pages.to_str().unwrap();
+    let ran = scene.run(&["man", pages_text]);
+    assert_eq!(ran.code, 2, "the directory is not there: {}", ran.out);
+    std::fs::create_dir(&pages).unwrap();
+    let ran = scene.run(&["man", pages_text]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let page = |name: &str| std::fs::read_to_string(pages.join(name)).unwrap();
+    assert!(page("ancile.1").contains("quarantine"));
+    assert!(page("ancile-serve.1").contains("listen"));
+    assert!(!scene.path(".ancile").exists());
+}
