@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Digests, and the hash as a parameter so that graph logic can be tested with a toy one.
 
+use crate::record::{Salt, content_commitment};
 use core::fmt;
 use sha2::{Digest as _, Sha256};
 
@@ -54,6 +55,14 @@ impl fmt::Debug for Digest {
 pub trait RecordHash {
     /// Digest of the bytes.
     fn digest(&self, bytes: &[u8]) -> Digest;
+
+    /// Digest of a record, and the commitment to a content.
+    fn digest_with_content(&self, record: &[u8], content: (&Salt, &[u8])) -> (Digest, Digest) {
+        (
+            self.digest(record),
+            content_commitment(content.0, content.1),
+        )
+    }
 }
 
 /// SHA-256 as a [`RecordHash`].

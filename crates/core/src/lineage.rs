@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lineage: whether an entry and everything it was derived from are as they were written.
 
-use crate::{
-    AuthorityClass, Digest, RecordHash, RecordView, Salt, SessionId, TenantName, content_commitment,
-};
+use crate::{AuthorityClass, Digest, RecordHash, RecordView, Salt, SessionId, TenantName};
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::{HashMap, HashSet};
 
@@ -164,8 +162,10 @@ pub fn verify<H: RecordHash>(
     hasher: &H,
     memo: &mut IntactMemo,
 ) -> Result<IntactEntry, Broken> {
-    let view = checked_view(hash, source, hasher)?;
-    if content_commitment(content.0, content.1).0 != *view.commitment {
+    let bytes = source.record(hash).ok_or(Broken::ParentMissing)?;
+    let (digest, commitment) = hasher.digest_with_content(bytes, content);
+    let view = view_of(bytes, digest, hash)?;
+    if commitment.0 != *view.commitment {
         return Err(Broken::ContentEdited);
     }
     let class = view.class;
@@ -188,13 +188,20 @@ pub fn verify_record<H: RecordHash>(
     Walk::new(source, hasher, memo).run(*hash, view)
 }
 
+#[inline]
 fn checked_view<'a, H: RecordHash>(
     hash: &Digest,
     source: &'a dyn RecordSource,
     hasher: &H,
 ) -> Result<RecordView<'a>, Broken> {
     let bytes = source.record(hash).ok_or(Broken::ParentMissing)?;
-    if hasher.digest(bytes) != *hash {
+    view_of(bytes, hasher.digest(bytes), hash)
+}
+
+/// Reads a record whose digest is this, where that is the one it goes by.
+#[inline]
+fn view_of<'a>(bytes: &'a [u8], digest: Digest, hash: &Digest) -> Result<RecordView<'a>, Broken> {
+    if digest != *hash {
         return Err(Broken::RecordEdited);
     }
     RecordView::of(bytes).map_err(|_| Broken::RecordEdited)

@@ -29,10 +29,13 @@ pub const SALT_BYTES: usize = 16;
 /// The salt of a content commitment; destroyed together with the content.
 pub type Salt = [u8; SALT_BYTES];
 
+/// What is hashed for a commitment begins with this.
+const COMMITMENT_TAG: &[u8; 7] = b"ancile\x01";
+
 /// The commitment to a content: SHA-256 over a domain tag, the salt and the bytes.
 #[must_use]
 pub fn content_commitment(salt: &Salt, content: &[u8]) -> Digest {
-    let hash = Sha256::new_with_prefix(b"ancile\x01");
+    let hash = Sha256::new_with_prefix(COMMITMENT_TAG);
     Digest(
         hash.chain_update(salt)
             .chain_update(content)
@@ -303,5 +306,9 @@ pub struct RecordLeafHash;
 impl RecordHash for RecordLeafHash {
     fn digest(&self, bytes: &[u8]) -> Digest {
         leaf::leaf_hash(bytes)
+    }
+
+    fn digest_with_content(&self, record: &[u8], content: (&Salt, &[u8])) -> (Digest, Digest) {
+        leaf::with_content(record, content)
     }
 }
