@@ -27,7 +27,7 @@ fn key(w: &World, name: &str, role: Role) -> Caller {
     w.engine.authenticate(&made.token).unwrap()
 }
 
-fn mandate(tool: &str) -> MandateSpec {
+pub fn mandate(tool: &str) -> MandateSpec {
     MandateSpec {
         agent: principal("assistant"),
         tool: ToolName::new(tool).unwrap(),

@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Attacks by odd orders of operations, each with what must hold instead.
 
+use crate::attacks::mandate;
 use crate::world::{World, expose, main_namespace, memory, principal, recall, text, tool_call};
-use ancile_core::{
-    AuthorityClass, Channel, Decision, EntryKind, Micros, Role, SessionMode, ToolName, Value,
-};
+use ancile_core::{AuthorityClass, Channel, Decision, EntryKind, Micros, Role, SessionMode, Value};
 use ancile_engine::api::{
-    ExposureKind, KeySpec, MandateSpec, Propose, SessionOpened, SessionSpec, StepOp, StepResult,
-    TaskSpec, ToolResult,
+    ExposureKind, KeySpec, Propose, SessionOpened, SessionSpec, StepOp, StepResult, TaskSpec,
+    ToolResult,
 };
 use ancile_engine::{Fault, FireSpec};
-use std::collections::BTreeMap;
 
 const OLD: &str = "The old account was GB82 WEST 1234 5698 7654 32.";
-
-fn mandate(tool: &str) -> MandateSpec {
-    MandateSpec {
-        agent: principal("assistant"),
-        tool: ToolName::new(tool).unwrap(),
-        weakest: AuthorityClass::Untrusted,
-        not_before: Micros(0),
-        not_after: Micros(i64::MAX),
-        uses_max: None,
-        fixed: BTreeMap::new(),
-        allow: BTreeMap::new(),
-        amount_max: BTreeMap::new(),
-        cedar: None,
-    }
-}
 
 fn pay_old() -> ancile_core::ProposedCall {
     let to = text("GB82WEST12345698765432");
