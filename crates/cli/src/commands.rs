@@ -4,6 +4,7 @@
 pub mod admin;
 pub mod audit;
 pub mod calls;
+pub mod config;
 pub mod entries;
 pub mod mandates;
 pub mod review;
@@ -73,7 +74,7 @@ fn json_of(text: &str, what: &str) -> Result<Value, Failure> {
 }
 
 /// Splits `name=value`; for clap.
-fn pair(text: &str) -> Result<(String, String), String> {
+pub fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write name=value".to_owned()),

@@ -7,6 +7,7 @@
 
 mod client;
 mod commands;
+mod config;
 mod demo;
 mod failure;
 mod place;
@@ -15,9 +16,11 @@ mod unseen;
 mod when;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use commands::config::Configuration;
 use commands::{
     admin, audit, calls, entries, mandates, review, serve, sessions, shell, sources, tasks,
 };
+use config::{Flag, Sources};
 use failure::{Exit, Failure};
 use place::Place;
 use std::path::PathBuf;
@@ -36,6 +39,12 @@ struct Cli {
         value_name = "DIR"
     )]
     home: PathBuf,
+    /// The configuration; without, `ancile.toml` in the home if it is there
+    #[arg(long, global = true, env = "ANCILE_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Set one setting, before the environment and the file; `ancile config reference` lists them
+    #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = commands::pair)]
+    set: Vec<(String, String)>,
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
@@ -108,6 +117,9 @@ enum Command {
     /// Make a namespace
     #[command(subcommand)]
     Namespace(admin::Namespace),
+    /// Show or check the settings
+    #[command(subcommand)]
+    Config(Configuration),
     /// Print the signed head of the log
     Checkpoint,
     /// Say how the store stands
@@ -149,12 +161,24 @@ fn not_understood(fault: &clap::Error) -> ExitCode {
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let Cli {
         home,
+        config,
+        set,
         json,
         role,
         key_file,
         command,
     } = cli;
-    let place = Place::new(home, role, key_file);
+    let flag = |(key, value)| Flag {
+        flag: format!("--set {key}"),
+        key,
+        value,
+    };
+    let sources = Sources {
+        home: home.clone(),
+        file: config,
+        flags: set.into_iter().map(flag).collect(),
+    };
+    let place = Place::new(home, role, key_file, sources);
     let answer = match command {
         Command::Serve(args) => return serve::run(&place, &args, json),
         Command::Demo(args) => return demo::run(&args, json),
@@ -178,6 +202,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Key(args) => admin::key(&place, &args),
         Command::Tenant(args) => admin::tenant(&place, &args),
         Command::Namespace(args) => admin::namespace(&place, &args),
+        Command::Config(args) => commands::config::run(&place.sources, &args),
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
         Command::Completions(args) => shell::completions(Cli::command(), &args),
@@ -197,5 +222,6 @@ Exit codes:
   5  the store is damaged, or was edited behind its back
   6  no store here, no server answers, or it cannot answer now
 
-Flags go before the environment (ANCILE_HOME, ANCILE_KEY_FILE, ANCILE_SESSION,
-ANCILE_SESSION_TOKEN).";
+Flags go before the environment (ANCILE_HOME, ANCILE_CONFIG, ANCILE_KEY_FILE,
+ANCILE_SESSION, ANCILE_SESSION_TOKEN and one for each setting), and that before the
+configuration file.";

@@ -2,9 +2,10 @@
 //! The home of a store: its keys, its lock, and the server that holds it.
 
 use crate::client::Client;
+use crate::config::{Settings, Sources};
 use crate::failure::{Exit, Failure};
 use crate::print;
-use ancile_engine::{Engine, EngineConfig, Gates, OpenReport};
+use ancile_engine::{Engine, EngineConfig, OpenReport};
 use ancile_server::{Limits, ServerHandle};
 use clap::ValueEnum;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -51,6 +52,8 @@ impl KeyRole {
 pub struct Place {
     /// The home.
     pub home: PathBuf,
+    /// Where its settings come from.
+    pub sources: Sources,
     role: Option<KeyRole>,
     key_file: Option<PathBuf>,
 }
@@ -63,9 +66,15 @@ pub struct Connection {
 
 impl Place {
     /// The place that the flags name.
-    pub const fn new(home: PathBuf, role: Option<KeyRole>, key_file: Option<PathBuf>) -> Self {
+    pub const fn new(
+        home: PathBuf,
+        role: Option<KeyRole>,
+        key_file: Option<PathBuf>,
+        sources: Sources,
+    ) -> Self {
         Self {
             home,
+            sources,
             role,
             key_file,
         }
@@ -126,12 +135,9 @@ impl Place {
         if let Some(address) = running(&self.home) {
             return Ok(Connection::to(address, token));
         }
-        let config = EngineConfig {
-            home: self.home.clone(),
-            gates: Gates::Enforce,
-            screening: true,
-        };
-        match Connection::own(config, token.clone()) {
+        let settings = self.sources.load()?.settings;
+        let config = engine_config(&self.home, &settings);
+        match Connection::own(config, settings.limits, token.clone()) {
             // A server took the store in the meantime.
             Err(failure) if failure.code == STORE_LOCKED => running(&self.home)
                 .map(|address| Connection::to(address, token))
@@ -151,10 +157,14 @@ impl Connection {
 
     /// Opens the store and serves it on a free port of this machine, which nobody is told: it is
     /// gone when the command ends.
-    pub fn own(config: EngineConfig, token: Option<String>) -> Result<Self, Failure> {
+    pub fn own(
+        config: EngineConfig,
+        limits: Limits,
+        token: Option<String>,
+    ) -> Result<Self, Failure> {
         let (engine, _) = open(&config)?;
         let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-        let handle = spawn(engine.clone(), listener)?;
+        let handle = spawn(engine.clone(), listener, limits)?;
         let client = Client::new(handle.address(), token);
         Ok(Self {
             client,
@@ -196,6 +206,15 @@ impl Drop for Connection {
     }
 }
 
+/// How a store is opened by these settings.
+pub fn engine_config(home: &Path, settings: &Settings) -> EngineConfig {
+    EngineConfig {
+        home: home.to_owned(),
+        gates: settings.gates,
+        screening: settings.screening,
+    }
+}
+
 /// Opens a store. Where another process holds it and no server runs, that is a command that ends
 /// soon: waits for it, up to [`LOCK_WAIT_MAX`].
 pub fn open(config: &EngineConfig) -> Result<(Engine, OpenReport), Failure> {
@@ -232,8 +251,12 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
 }
 
 /// Starts a server on an address that was taken.
-pub fn spawn(engine: Engine, listener: TcpListener) -> Result<ServerHandle, Failure> {
-    ServerHandle::spawn_on(engine, listener, Limits::default())
+pub fn spawn(
+    engine: Engine,
+    listener: TcpListener,
+    limits: Limits,
+) -> Result<ServerHandle, Failure> {
+    ServerHandle::spawn_on(engine, listener, limits)
         .map_err(|fault| cannot_listen("the address", &fault))
 }
 

@@ -29,7 +29,7 @@ const EDGES: [(&str, &[&str]); 11] = [
 const ONLY: [(&str, &[&str]); 1] = [("core", &["sha2"])];
 
 /// Who alone may use a third-party crate.
-const ONLY_IN: [(&str, &[&str]); 13] = [
+const ONLY_IN: [(&str, &[&str]); 15] = [
     ("anyhow", &["cli", "bench"]),
     ("rusqlite", &["store"]),
     ("cedar-policy", &["policy"]),
@@ -41,6 +41,8 @@ const ONLY_IN: [(&str, &[&str]); 13] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
+    ("toml", &["cli"]),
+    ("strsim", &["cli"]),
     ("ureq", &["cli"]),
     ("serde", &["policy", "engine", "server", "cli", "bench"]),
 ];

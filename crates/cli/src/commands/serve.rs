@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The server in the foreground.
 
+use crate::config::{Flag, Settings};
 use crate::failure::{Exit, Failure};
 use crate::place::{self, KeyRole, Place};
 use crate::print;
-use ancile_engine::{Engine, EngineConfig, Gates};
+use ancile_engine::{Engine, Gates};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -17,12 +18,12 @@ use tracing_subscriber::EnvFilter;
 /// `ancile serve`
 #[derive(Args)]
 pub struct Serve {
-    /// The address to listen on; port 0 takes a free one
-    #[arg(long, default_value = "127.0.0.1:7878", value_parser = address, value_name = "IP:PORT")]
-    listen: SocketAddr,
+    /// The address to listen on, 127.0.0.1:7878 where nothing is set; port 0 takes a free one
+    #[arg(long, value_name = "IP:PORT")]
+    listen: Option<String>,
     /// Whether decisions bind, or are only logged
-    #[arg(long, value_enum, default_value = "enforce")]
-    gates: Mode,
+    #[arg(long, value_enum)]
+    gates: Option<Mode>,
 }
 
 /// Whether decisions bind.
@@ -34,31 +35,41 @@ enum Mode {
     LogOnly,
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| {
-        "no IP address with a port; write one, such as 127.0.0.1:7878 or [::1]:7878".to_owned()
-    })
+impl Serve {
+    /// The settings of these flags.
+    fn flags(&self) -> impl Iterator<Item = Flag> {
+        let flag = |flag: &str, key: &str, value: &str| Flag {
+            flag: flag.to_owned(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        let listen = self.listen.as_deref();
+        let listen = listen.map(|text| flag("--listen", "server.listen", text));
+        let gates = self.gates.map(|mode| {
+            let word = match mode {
+                Mode::Enforce => "enforce",
+                Mode::LogOnly => "log_only",
+            };
+            flag("--gates", "gates.mode", word)
+        });
+        listen.into_iter().chain(gates)
+    }
 }
 
 /// Runs `ancile serve` until SIGINT or SIGTERM.
 pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
-    log_to_stderr()?;
+    let mut sources = place.sources.clone();
+    sources.flags.extend(args.flags());
+    let settings = sources.load()?.settings;
+    log_to_stderr(&settings)?;
     let signals = Signals::catch()?;
     // Before a store is made: a run that cannot serve leaves nothing behind.
-    let listener = listen(place, args.listen)?;
+    let listener = listen(place, settings.listen)?;
     let first = !Engine::is_initialised(&place.home);
     if first {
         Engine::init(&place.home)?;
     }
-    let gates = match args.gates {
-        Mode::Enforce => Gates::Enforce,
-        Mode::LogOnly => Gates::LogOnly,
-    };
-    let config = EngineConfig {
-        home: place.home.clone(),
-        gates,
-        screening: true,
-    };
+    let config = place::engine_config(&place.home, &settings);
     let (engine, report) = place::open(&config)?;
     for damage in &report.damage {
         print::err(&format!(
@@ -69,13 +80,13 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     if report.witness_behind {
         print::err("the witness was one group behind; it has been brought up to date");
     }
-    let server = place::spawn(engine.clone(), listener)?;
+    let server = place::spawn(engine.clone(), listener, settings.limits)?;
     engine.set_address(&server.address().to_string())?;
     let welcome = Welcome {
         home: &place.home,
         address: server.address(),
         first,
-        args,
+        settings: &settings,
     };
     if json {
         print::out(&print::one_line_json(&welcome.json()));
@@ -108,17 +119,11 @@ fn listen(place: &Place, address: SocketAddr) -> Result<TcpListener, Failure> {
     })
 }
 
-fn log_to_stderr() -> Result<(), Failure> {
-    let asked = std::env::var_os(LOG).unwrap_or_default();
-    let filter = match asked.to_string_lossy().as_ref() {
-        "" => EnvFilter::new(LOG_DEFAULT),
-        text => EnvFilter::builder().parse(text).map_err(|fault| {
-            Failure::usage(format!(
-                "{LOG} is `{text}`: {fault}; write a level, such as `info`, or levels by part, \
-                 such as `info,ancile_engine=debug`"
-            ))
-        })?,
-    };
+fn log_to_stderr(settings: &Settings) -> Result<(), Failure> {
+    // The settings have checked that it reads.
+    let filter = EnvFilter::builder()
+        .parse(&settings.log_level)
+        .map_err(|fault| Failure::usage(format!("the log level does not read: {fault}")))?;
     // A second subscriber is refused; then the first one logs.
     _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -126,11 +131,6 @@ fn log_to_stderr() -> Result<(), Failure> {
         .try_init();
     Ok(())
 }
-
-/// The environment variable that says what is logged.
-const LOG: &str = "ANCILE_LOG";
-/// What is logged where it says nothing.
-const LOG_DEFAULT: &str = "info";
 
 /// SIGINT and SIGTERM, caught from the moment this is made.
 struct Signals {
@@ -183,7 +183,7 @@ struct Welcome<'a> {
     home: &'a Path,
     address: SocketAddr,
     first: bool,
-    args: &'a Serve,
+    settings: &'a Settings,
 }
 
 impl Welcome<'_> {
@@ -261,8 +261,11 @@ impl Welcome<'_> {
         ] {
             _ = writeln!(out, "  {name:<8}  {}  ({what})", shown(&self.key(role)));
         }
-        if self.args.gates == Mode::LogOnly {
+        if self.settings.gates == Gates::LogOnly {
             _ = writeln!(out, "the gates only log: no decision binds");
+        }
+        if !self.settings.screening {
+            _ = writeln!(out, "screening is off: no content is shelved");
         }
         _ = writeln!(out, "listening on http://{}", self.address);
         _ = writeln!(out, "\na first call:\n  {}", self.curl());

@@ -14,6 +14,7 @@ use crate::failure::{Exit, Failure};
 use crate::place::Connection;
 use crate::when;
 use ancile_engine::{Engine, EngineConfig, Gates};
+use ancile_server::Limits;
 use fill::Filled;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -229,7 +230,7 @@ fn open(setting: Setting, home: &Path) -> Result<(Connection, Host), Failure> {
         gates: setting.gates,
         screening: setting.screening,
     };
-    let connection = Connection::own(config, None)?;
+    let connection = Connection::own(config, Limits::default(), None)?;
     let host = Host::new(&connection, home)?;
     Ok((connection, host))
 }

@@ -7,6 +7,7 @@
 )]
 
 mod commands;
+mod config;
 mod demo;
 mod readme;
 mod running;
@@ -25,6 +26,7 @@ fn every_file_here_is_compiled() {
         names,
         [
             "commands.rs",
+            "config.rs",
             "demo.rs",
             "main.rs",
             "readme.rs",

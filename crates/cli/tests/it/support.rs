@@ -23,15 +23,6 @@ pub struct Server {
     pub welcome: String,
 }
 
-/// What the environment can say; no test has any of it from outside.
-const ENVIRONMENT: [&str; 5] = [
-    "ANCILE_HOME",
-    "ANCILE_KEY_FILE",
-    "ANCILE_SESSION",
-    "ANCILE_SESSION_TOKEN",
-    "ANCILE_LOG",
-];
-
 impl Scene {
     pub fn new() -> Self {
         Self {
@@ -57,9 +48,7 @@ impl Scene {
             .args(args)
             .current_dir(self.dir.path())
             .stdin(Stdio::null());
-        for name in ENVIRONMENT {
-            command.env_remove(name);
-        }
+        without_ours(&mut command);
         command
     }
 
@@ -75,9 +64,7 @@ impl Scene {
             .env("PATH", path)
             .current_dir(self.dir.path())
             .stdin(Stdio::null());
-        for name in ENVIRONMENT {
-            shell.env_remove(name);
-        }
+        without_ours(&mut shell);
         shell
     }
 
@@ -147,6 +134,15 @@ impl Scene {
             );
         }
         Server { child, welcome }
+    }
+}
+
+/// Takes out what the environment can say; no test has any of it from outside.
+fn without_ours(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ANCILE_") {
+            command.env_remove(name);
+        }
     }
 }
 

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The one table of settings.
+
+use super::value::{Kind, Value};
+use ancile_engine::Gates;
+use ancile_server::{Limits, limits};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+use tracing_subscriber::EnvFilter;
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its key in the file, with the section before the point.
+    pub key: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// The unit of a number; empty for all else.
+    pub unit: &'static str,
+    /// What holds where nobody says anything.
+    pub default: Value,
+    /// What it does, in one sentence.
+    pub what: &'static str,
+    /// Puts a value that fits into its place.
+    pub put: fn(&mut Settings, &Value),
+}
+
+/// What the program goes by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where the server listens.
+    pub listen: SocketAddr,
+    /// Whether decisions bind.
+    pub gates: Gates,
+    /// Whether contents are screened.
+    pub screening: bool,
+    /// What is logged.
+    pub log_level: String,
+    /// What one caller may take of the server.
+    pub limits: Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)),
+            gates: Gates::Enforce,
+            screening: true,
+            log_level: LOG_LEVEL.to_owned(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Setting {
+    /// Its variable.
+    pub fn env(&self) -> String {
+        if self.key == LOG_KEY {
+            return "ANCILE_LOG".to_owned();
+        }
+        format!("ANCILE_{}", self.key.replace('.', "_").to_uppercase())
+    }
+}
+
+impl Settings {
+    /// What does not fit together.
+    pub fn faults(&self) -> Vec<String> {
+        let Limits {
+            body_bytes,
+            bodies_bytes,
+            ..
+        } = self.limits;
+        if bodies_bytes >= body_bytes {
+            return Vec::new();
+        }
+        vec![format!(
+            "`limits.bodies_bytes` is {bodies_bytes} bytes and `limits.body_bytes` {body_bytes}, \
+             so that the longest body finds no room; raise the first or lower the second"
+        )]
+    }
+}
+
+/// Every setting, in the order in which they are shown.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "server.listen",
+        kind: Kind::Address,
+        unit: "",
+        default: Value::fixed("127.0.0.1:7878"),
+        what: "Where the server listens; port 0 takes a free one.",
+        put: |to, value| {
+            if let Ok(address) = value.text().parse() {
+                to.listen = address;
+            }
+        },
+    },
+    Setting {
+        key: "gates.mode",
+        kind: Kind::OneOf(&["enforce", LOG_ONLY]),
+        unit: "",
+        default: Value::fixed("enforce"),
+        what: "Whether decisions bind, or are only made and logged.",
+        put: |to, value| {
+            to.gates = if value.text() == LOG_ONLY {
+                Gates::LogOnly
+            } else {
+                Gates::Enforce
+            };
+        },
+    },
+    Setting {
+        key: "screening.enabled",
+        kind: Kind::Switch,
+        unit: "",
+        default: Value::Switch(true),
+        what: "Whether contents are screened when they are written; the gates hold without.",
+        put: |to, value| to.screening = value.is_on(),
+    },
+    Setting {
+        key: LOG_KEY,
+        kind: Kind::Form {
+            due: "a level, such as `info`, or levels by part, such as `info,ancile_engine=debug`",
+            check: |text| match EnvFilter::builder().parse(text) {
+                Ok(_) => Ok(()),
+                Err(fault) => Err(fault.to_string()),
+            },
+        },
+        unit: "",
+        default: Value::fixed(LOG_LEVEL),
+        what: "What is logged.",
+        put: |to, value| value.text().clone_into(&mut to.log_level),
+    },
+    Setting {
+        key: "limits.body_bytes",
+        kind: Kind::Whole {
+            min: 1_024,
+            max: 67_108_864,
+        },
+        unit: "bytes",
+        default: Value::Whole(limits::BODY_BYTES_MAX as u64),
+        what: "Longest body of a request.",
+        put: |to, value| to.limits.body_bytes = value.size(),
+    },
+    Setting {
+        key: "limits.bodies_bytes",
+        kind: Kind::Whole {
+            min: 1_024,
+            max: 4_294_967_295,
+        },
+        unit: "bytes",
+        default: Value::Whole(limits::BODIES_BYTES_MAX as u64),
+        what: "Most bytes of bodies held at the same time; further ones are answered with 503.",
+        put: |to, value| to.limits.bodies_bytes = value.size(),
+    },
+    Setting {
+        key: "limits.requests",
+        kind: Kind::Whole { min: 1, max: 4_096 },
+        unit: "requests",
+        default: Value::Whole(limits::REQUESTS_MAX as u64),
+        what: "Most requests worked on at the same time, each on a thread; further ones are \
+               answered with 503.",
+        put: |to, value| to.limits.requests = value.size(),
+    },
+    Setting {
+        key: "limits.connections",
+        kind: Kind::Whole {
+            min: 1,
+            max: 65_536,
+        },
+        unit: "connections",
+        default: Value::Whole(limits::CONNECTIONS_MAX as u64),
+        what: "Most open connections; further ones wait to be accepted.",
+        put: |to, value| to.limits.connections = value.size(),
+    },
+    Setting {
+        key: "limits.head_seconds",
+        kind: SECONDS,
+        unit: "seconds",
+        default: Value::Whole(limits::HEAD_SECONDS),
+        what: "How long a client may take for request line and headers, and a connection idle.",
+        put: |to, value| to.limits.head = Duration::from_secs(value.whole()),
+    },
+    Setting {
+        key: "limits.body_seconds",
+        kind: SECONDS,
+        unit: "seconds",
+        default: Value::Whole(limits::BODY_SECONDS),
+        what: "How long a client may take to send a body.",
+        put: |to, value| to.limits.body = Duration::from_secs(value.whole()),
+    },
+    Setting {
+        key: "limits.work_seconds",
+        kind: SECONDS,
+        unit: "seconds",
+        default: Value::Whole(limits::WORK_SECONDS),
+        what: "How long the engine may take for one request.",
+        put: |to, value| to.limits.work = Duration::from_secs(value.whole()),
+    },
+    Setting {
+        key: "limits.stop_seconds",
+        kind: SECONDS,
+        unit: "seconds",
+        default: Value::Whole(limits::STOP_SECONDS),
+        what: "How long requests under way may take once the server is told to stop.",
+        put: |to, value| to.limits.stop = Duration::from_secs(value.whole()),
+    },
+];
+
+/// A time-out.
+const SECONDS: Kind = Kind::Whole { min: 1, max: 600 };
+/// The gates only log.
+const LOG_ONLY: &str = "log_only";
+/// What is logged where nothing is said.
+const LOG_LEVEL: &str = "info";
+/// The one setting whose variable has a name of its own.
+const LOG_KEY: &str = "log.level";
+/// The port of the server where nothing is said.
+const PORT: u16 = 7878;
