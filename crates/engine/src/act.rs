@@ -73,7 +73,7 @@ pub(crate) fn propose(
         },
         None => call(&facts),
     };
-    let mut reasons = reasons(scene, &weighed, &facts, &cell);
+    let mut reasons = reasons(scene, &weighed, &facts, &cell)?;
     let binding = binding(tenant, &session, &op.call);
     let (mut cell, mut approval) = approved(scene, &op, cell, &mut reasons)?;
     let mut echo = echo(&weighed, &grounds, class);
@@ -468,16 +468,12 @@ fn reasons(
     weighed: &Weighed,
     facts: &CallFacts<'_>,
     cell: &CallCell,
-) -> Vec<Reason> {
-    let Scene {
-        turn,
-        tenant,
-        session,
-    } = scene;
+) -> Result<Vec<Reason>, Refusal> {
+    let Scene { turn, session, .. } = scene;
     let mut out = Vec::new();
     if let Some(denial) = &weighed.misfit {
         out.push(reason(denial.code(), &denial.to_string()));
-        return out;
+        return Ok(out);
     }
     let effect = if facts.side_effect {
         "side_effect"
@@ -487,7 +483,7 @@ fn reasons(
     out.push(Reason {
         rule: format!("call.class_{}.{effect}", facts.class.number()),
         text: class_text(session, facts.class),
-        entries: weakest_entries(tenant, session, facts.class),
+        entries: weakest_entries(scene, facts.class)?,
     });
     if !weighed.known {
         out.push(reason(
@@ -524,7 +520,7 @@ fn reasons(
     if facts.class == AuthorityClass::Untrusted && facts.side_effect && !cell.decision.permits() {
         out.extend(ungrounded(turn, session, facts));
     }
-    out
+    Ok(out)
 }
 
 fn class_text(session: &Session, class: AuthorityClass) -> String {
@@ -533,16 +529,26 @@ fn class_text(session: &Session, class: AuthorityClass) -> String {
 }
 
 fn weakest_entries(
-    tenant: &Tenant,
-    session: &Session,
+    scene: Scene<'_>,
     class: AuthorityClass,
-) -> Vec<ancile_core::EntryId> {
-    let entries = session
-        .shown()
-        .iter()
-        .filter_map(|hash| tenant.entry_by_hash(hash));
-    let weakest = entries.filter(|e| tenant.class_today(e, &session.spec.user) == class);
-    weakest.map(|e| e.record.id).take(ENTRIES_MAX).collect()
+) -> Result<Vec<ancile_core::EntryId>, Refusal> {
+    let Scene {
+        turn,
+        tenant,
+        session,
+    } = scene;
+    let mut weakest = Vec::new();
+    for hash in session.shown() {
+        if weakest.len() == ENTRIES_MAX {
+            break;
+        }
+        if let Some(entry) = turn.entry_by_hash(&tenant.name, hash)?
+            && tenant.class_today(&entry, &session.spec.user) == class
+        {
+            weakest.push(entry.record.id);
+        }
+    }
+    Ok(weakest)
 }
 
 /// Names each sensitive argument that no ground names, and says so where only class 4 knows it.

@@ -6,6 +6,19 @@ use crate::value_json;
 use ancile_core::{EntryKind, Micros};
 use serde_json::json;
 
+impl TaskSpec {
+    /// When the task comes due again after it fired at a moment: the first multiple of its
+    /// interval that lies later; missed runs are not made up for.
+    pub(crate) fn next_due(&self, fired: Micros) -> Option<Micros> {
+        let every = i64::from(self.every_seconds?)
+            .checked_mul(1_000_000)
+            .filter(|e| *e > 0)?;
+        let behind = fired.0.saturating_sub(self.due.0).max(0);
+        let runs = behind.checked_div(every)?.checked_add(1)?;
+        self.due.0.checked_add(runs.checked_mul(every)?).map(Micros)
+    }
+}
+
 /// A content, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Content {

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::home::{Announced, Home};
 use crate::index::{Index, Partition};
 use crate::refusal::{Fault, Refusal, with_causes};
-use crate::state::{Entry, Key, Shelf, State, TaskRow};
+use crate::state::{Entry, Key, State};
 use ancile_core::{
     AuthorityClass, Broken, DerivationRecord, Digest, IntactMemo, Micros, OriginKey, PermitId,
     PermittedCall, SessionId, TenantName, content_commitment, record_hash,
@@ -262,10 +262,7 @@ impl Replay {
                 ..
             } if body.first() == Some(&LEAF_RECORD) => self.record(tenant, seq, body, None),
             // What the leaf was is not known; whatever was derived from it is broken.
-            ReplayLeaf::Damaged { tenant, .. } => {
-                self.state.lose_record(tenant);
-                Ok(())
-            }
+            ReplayLeaf::Damaged { .. } => Ok(()),
         }
     }
 
@@ -338,18 +335,6 @@ pub(crate) fn entry_of(
         .and_then(|(_, bytes)| Content::decode(record.kind, bytes).ok());
     let damaged = intact.is_none().then_some(Broken::ContentEdited);
     let (text, task) = intact.map_or((None, None), |c| (Some(c.text), c.task));
-    let shelf = record.screening.quarantined.then(|| {
-        Arc::new(Shelf {
-            reason: "screening at write".to_owned(),
-            rules: record
-                .screening
-                .rules
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-            at: record.created,
-        })
-    });
     let part = registrable_domain(&record.origin.locator)
         .unwrap_or_else(|| record.origin.locator.to_string());
     let origin = OriginKey {
@@ -363,15 +348,8 @@ pub(crate) fn entry_of(
         origin,
         fingerprint: Arc::new(fingerprint(text.as_deref().unwrap_or_default())),
         tokens: crate::recall::tokens_of(text.as_deref().unwrap_or_default()),
-        shelf,
-        discarded: false,
-        released: false,
         damaged,
-        task: task.map(|spec| TaskRow {
-            fired: 0,
-            next_due: Some(spec.due),
-            spec,
-        }),
+        task,
         record: Arc::new(record),
     };
     (entry, text)

@@ -121,7 +121,6 @@ fn call_of(content: &Content) -> Option<ProposedCall> {
 /// Checks that the task is due, reads and verifies it, and gathers what the table looks at.
 fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<Due, Refusal> {
     let entry = turn.entry(key, id)?;
-    let task = entry.task.as_ref();
     if entry.record.kind != EntryKind::Task {
         return Err(not_found("task"));
     }
@@ -130,13 +129,14 @@ fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<
         let text = "the task rests on another user's words; fire it for that user";
         return Err(Refusal::new(Fault::Forbidden, "task_of_another_user", text));
     }
-    if entry.shelf.is_some() || entry.discarded {
+    let tenant = turn.tenant(&key.tenant)?;
+    if !tenant.in_use(id) {
         return conflict(
             "task_withheld",
             "the task is quarantined or discarded; review it first",
         );
     }
-    if turn.tenant(&key.tenant)?.superseded(&entry, &spec.user) {
+    if tenant.superseded(&entry, &spec.user) {
         return conflict(
             "task_superseded",
             "another task stands in its place; fire that one",
@@ -146,9 +146,9 @@ fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<
         let text = "the task is outside the time it is valid for; write a new one";
         return conflict("task_not_valid", text);
     }
-    if let Some(task) = task
-        && task.next_due.is_none_or(|due| turn.now < due)
-    {
+    // When a damaged one is due is not known; it must not slip by.
+    let next_due = entry.next_due(&tenant.fate(id));
+    if entry.task.is_some() && next_due.is_none_or(|due| turn.now < due) {
         return conflict(
             "task_not_due",
             "the task is not due; list due tasks and fire one of them",

@@ -8,7 +8,7 @@ use crate::content::Content;
 use crate::event::roots_text;
 use crate::refusal::{Fault, Refusal};
 use crate::session::ShownFrom;
-use crate::state::{Entry, Key, Tenant};
+use crate::state::{Entry, Key};
 use crate::turn::{Turn, internal, parents_of};
 use ancile_core::{AuthorityClass, Digest, EntryId, NamespaceName, PrincipalName, Role};
 use std::collections::HashSet;
@@ -73,9 +73,9 @@ pub(crate) fn entry_view(
         Ok(_) => tenant.class_today(entry, &who),
         Err(_) => AuthorityClass::Untrusted,
     };
-    let state = match (&read, &entry.shelf) {
+    let state = match (&read, tenant.shelf_of(entry)) {
         (Err(broken), _) => EntryState::Broken(broken.name().to_owned()),
-        _ if entry.discarded => EntryState::Discarded,
+        _ if tenant.fate(&entry.record.id).discarded => EntryState::Discarded,
         (_, Some(shelf)) => EntryState::Quarantined(shelf.reason.clone()),
         _ if tenant.superseded(entry, &who) => EntryState::Superseded,
         _ => EntryState::Current,
@@ -166,29 +166,30 @@ pub(crate) fn tasks(
         .rev()
         .filter(|seq| below.is_none_or(|b| **seq < b));
     let due = |e: &Entry| {
-        let time = e.damaged.is_some()
-            || e.task
-                .as_ref()
-                .and_then(|t| t.next_due)
-                .is_some_and(|at| now >= at);
-        time && e.shelf.is_none() && !e.discarded && !tenant.superseded(e, &viewer(key, e))
+        let id = &e.record.id;
+        let next = e.next_due(&tenant.fate(id));
+        let time = e.damaged.is_some() || next.is_some_and(|at| now >= at);
+        time && tenant.in_use(id) && !tenant.superseded(e, &viewer(key, e))
     };
-    let rows: Vec<Arc<Entry>> = seqs
-        .filter_map(|seq| tenant.entries.get(seq))
-        .filter(|e| e.record.namespace == *namespace && (!*due_only || due(e)))
-        .take(page_len(limit).saturating_add(1))
-        .cloned()
-        .collect();
+    let mut rows = Vec::new();
+    for seq in seqs {
+        if rows.len() > page_len(limit) {
+            break;
+        }
+        if let Some(entry) = turn.entry_at(&key.tenant, *seq)?
+            && entry.record.namespace == *namespace
+            && (!*due_only || due(&entry))
+        {
+            rows.push(entry);
+        }
+    }
     let mut views = Vec::with_capacity(rows.len());
     for entry in rows {
-        let (next_due, fired) = entry
-            .task
-            .as_ref()
-            .map_or((None, 0), |t| (t.next_due, t.fired));
+        let fate = turn.tenant(&key.tenant)?.fate(&entry.record.id);
         views.push(TaskView {
             entry: entry_view(turn, key, &entry)?,
-            next_due,
-            fired,
+            next_due: entry.next_due(&fate),
+            fired: fate.fired,
         });
     }
     Ok(page(views.into_iter(), limit, |v| v.entry.seq.to_string()))
@@ -217,33 +218,37 @@ pub(crate) fn lineage(
         class: tenant.class_today(&entry, &viewer(key, &entry)),
         roots: roots_text(&entry.record.roots),
         weakest,
-        nodes: ancestry(turn, key, tenant, &entry),
+        nodes: ancestry(turn, key, &entry)?,
     })
 }
 
 /// Ancestors in namespaces that the key does not reach are left out.
-fn ancestry(turn: &Turn<'_>, key: &Key, tenant: &Tenant, entry: &Arc<Entry>) -> Vec<LineageNode> {
+fn ancestry(turn: &Turn<'_>, key: &Key, entry: &Arc<Entry>) -> Result<Vec<LineageNode>, Refusal> {
+    let tenant = turn.tenant(&key.tenant)?;
     let mut nodes = Vec::new();
     let mut seen: HashSet<Digest> = HashSet::from([entry.hash]);
     let mut level = vec![Arc::clone(entry)];
     while !level.is_empty() && nodes.len() < NODES_MAX {
         let mut next = Vec::new();
         for entry in level {
-            let mut parents = parents_of(tenant, &entry);
-            parents.retain(|hash| {
-                tenant
-                    .entry_by_hash(hash)
-                    .is_some_and(|e| turn.reach(key, &e.record.namespace, false).is_ok())
-            });
-            let fresh = parents.iter().filter(|p| seen.insert(**p));
-            next.extend(fresh.filter_map(|p| tenant.entry_by_hash(p).cloned()));
+            let mut parents = Vec::new();
+            for hash in parents_of(tenant, &entry) {
+                let found = turn.entry_by_hash(&key.tenant, &hash)?;
+                let reached = found.filter(|e| turn.reach(key, &e.record.namespace, false).is_ok());
+                if let Some(parent) = reached {
+                    parents.push(hash);
+                    if seen.insert(hash) {
+                        next.push(parent);
+                    }
+                }
+            }
             if nodes.len() < NODES_MAX {
                 nodes.push(node(&entry, parents));
             }
         }
         level = next;
     }
-    nodes
+    Ok(nodes)
 }
 
 fn node(entry: &Entry, parents: Vec<Digest>) -> LineageNode {

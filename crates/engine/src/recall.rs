@@ -197,7 +197,7 @@ fn candidates(
         tenant.entries.get(&seq).is_some_and(|entry| {
             let record = &entry.record;
             let valid = record.is_valid_at(now);
-            let there = entry.shelf.is_none() && !entry.discarded && entry.damaged.is_none();
+            let there = tenant.in_use(&record.id) && entry.damaged.is_none();
             valid
                 && there
                 && tenant
@@ -240,8 +240,10 @@ fn withhold(turn: &mut Turn<'_>, key: &Key, untrusted: &mut Vec<Ranked>) -> Resu
     if turn.core.gates != Gates::Enforce {
         return Ok(0);
     }
+    let tenant = turn.tenant(&key.tenant)?;
     let like = |(entry, _, _): &Ranked| {
-        entry.record.screening.instruction_like == Some(true) && !entry.released
+        let record = &entry.record;
+        record.screening.instruction_like == Some(true) && !tenant.fate(&record.id).released
     };
     let out: Vec<Ranked> = untrusted.extract_if(.., |r| like(r)).collect();
     // Only what is class 4 to everybody goes to the shelf; the rest is withheld from this viewer.

@@ -137,24 +137,30 @@ pub(crate) fn quarantine(
 ) -> Result<Page<QuarantineView>, Refusal> {
     reviewer(key)?;
     turn.reach(key, namespace, false)?;
-    let below = crate::read::seq_cursor(cursor)?;
+    let below = cursor
+        .map(|text| EntryId::parse(text).map_err(|_| crate::read::bad_cursor()))
+        .transpose()?;
     let tenant = turn.tenant(&key.tenant)?;
     let shelf = tenant
         .shelf
         .keys()
         .rev()
-        .filter(|seq| below.is_none_or(|b| **seq < b));
-    let entries = shelf.filter_map(|seq| tenant.entries.get(seq));
-    let here: Vec<Arc<Entry>> = entries
-        .filter(|e| e.record.namespace == *namespace && reviews(key, e))
-        .take(crate::read::page_len(limit).saturating_add(1))
-        .cloned()
-        .collect();
+        .filter(|id| below.is_none_or(|b| **id < b));
+    let mut here = Vec::new();
+    for id in shelf {
+        if here.len() > crate::read::page_len(limit) {
+            break;
+        }
+        let found = turn.entry_by_id(&key.tenant, id)?;
+        let listed = found.filter(|e| e.record.namespace == *namespace && reviews(key, e));
+        if let Some(entry) = listed
+            && let Some(shelf) = tenant.shelf_of(&entry)
+        {
+            here.push((entry, shelf));
+        }
+    }
     let mut views = Vec::new();
-    for entry in here {
-        let Some(shelf) = entry.shelf.clone() else {
-            continue;
-        };
+    for (entry, shelf) in here {
         views.push(QuarantineView {
             entry: entry_view(turn, key, &entry)?,
             reason: shelf.reason.clone(),
@@ -162,7 +168,7 @@ pub(crate) fn quarantine(
             since: shelf.at,
         });
     }
-    Ok(page(views.into_iter(), limit, |v| v.entry.seq.to_string()))
+    Ok(page(views.into_iter(), limit, |v| v.entry.id.to_string()))
 }
 
 fn reviewer(key: &Key) -> Result<(), Refusal> {
@@ -192,7 +198,7 @@ fn shelved(
     if !reviews(key, &entry) {
         return Err(not_found("entry"));
     }
-    if entry.shelf.is_none() {
+    if !turn.tenant(&key.tenant)?.shelf.contains_key(id) {
         let text = "the entry is not on the quarantine shelf";
         return Err(Refusal::new(Fault::Conflict, "not_quarantined", text));
     }

@@ -68,8 +68,23 @@ pub(crate) struct Shelf {
     pub at: Micros,
 }
 
-/// An entry that was written to stand in the place of another, as the log says apart from its
-/// record.
+impl Shelf {
+    /// Why an entry is on the shelf that screening put there.
+    fn at_write(record: &DerivationRecord) -> Self {
+        Self {
+            reason: "screening at write".to_owned(),
+            rules: record
+                .screening
+                .rules
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            at: record.created,
+        }
+    }
+}
+
+/// An entry that was written to stand in the place of another, as the log says.
 #[derive(Debug, Clone)]
 pub(crate) struct Replacement {
     pub by: EntryId,
@@ -78,15 +93,21 @@ pub(crate) struct Replacement {
     pub same_origin: bool,
 }
 
-/// A task's clock.
-#[derive(Debug, Clone)]
-pub(crate) struct TaskRow {
-    pub spec: TaskSpec,
+/// What became of an entry after it was written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fate {
+    /// Why a later event put it on the shelf.
+    pub shelf: Option<Arc<Shelf>>,
+    pub discarded: bool,
+    /// A person let it be recalled although it looks like an instruction.
+    pub released: bool,
+    /// How often a task ran.
     pub fired: u32,
-    pub next_due: Option<Micros>,
+    /// When a task last ran.
+    pub last_fired: Option<Micros>,
 }
 
-/// An entry, as its record and later events left it.
+/// An entry as it was written. What became of it is its [`Fate`].
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub seq: u64,
@@ -95,12 +116,19 @@ pub(crate) struct Entry {
     pub origin: OriginKey,
     pub fingerprint: Arc<Fingerprint>,
     pub tokens: u32,
-    pub shelf: Option<Arc<Shelf>>,
-    pub discarded: bool,
-    /// A person let it be recalled although it looks like an instruction.
-    pub released: bool,
     pub damaged: Option<Broken>,
-    pub task: Option<TaskRow>,
+    pub task: Option<TaskSpec>,
+}
+
+impl Entry {
+    /// When a task is due the first time, or again after it ran.
+    pub(crate) fn next_due(&self, fate: &Fate) -> Option<Micros> {
+        let spec = self.task.as_ref()?;
+        match fate.last_fired {
+            None => Some(spec.due),
+            Some(fired) => spec.next_due(fired),
+        }
+    }
 }
 
 /// A permitted call that was not reported yet, or whose echo matters.
@@ -140,6 +168,7 @@ impl ApprovalRow {
 /// One tenant.
 #[derive(Debug, Clone)]
 pub(crate) struct Tenant {
+    pub name: TenantName,
     /// Rises with every change of manifest, mandates or sources.
     pub epoch: u64,
     pub namespaces: RedBlackTreeMapSync<NamespaceName, Namespace>,
@@ -150,10 +179,11 @@ pub(crate) struct Tenant {
     pub entries: RedBlackTreeMapSync<u64, Arc<Entry>>,
     pub by_id: HashTrieMapSync<EntryId, u64>,
     pub by_hash: HashTrieMapSync<Digest, u64>,
-    pub superseders: HashTrieMapSync<Digest, Vec<u64>>,
     pub replacements: HashTrieMapSync<EntryId, Vec<Replacement>>,
     pub tasks: RedBlackTreeMapSync<u64, ()>,
-    pub shelf: RedBlackTreeMapSync<u64, ()>,
+    /// The entries on the quarantine shelf; ids are in order of time.
+    pub shelf: RedBlackTreeMapSync<EntryId, ()>,
+    fates: HashTrieMapSync<EntryId, Fate>,
     pub sessions: HashTrieMapSync<SessionId, Arc<Session>>,
     pub permits: HashTrieMapSync<PermitId, PermitRow>,
     pub approvals: RedBlackTreeMapSync<ApprovalId, ApprovalRow>,
@@ -161,13 +191,12 @@ pub(crate) struct Tenant {
     pub wrote: HashTrieSetSync<Digest>,
     /// How many entries of each namespace lost their content before the store was opened.
     pub lost: RedBlackTreeMapSync<NamespaceName, u32>,
-    /// Records whose rows are gone, or are not what was written: their entries are not known.
-    lost_records: u64,
 }
 
 impl Tenant {
-    fn new() -> Self {
+    fn new(name: TenantName) -> Self {
         Self {
+            name,
             epoch: 0,
             namespaces: RedBlackTreeMapSync::new_sync(),
             manifest: Arc::new(Manifest::empty()),
@@ -177,25 +206,16 @@ impl Tenant {
             entries: RedBlackTreeMapSync::new_sync(),
             by_id: HashTrieMapSync::new_sync(),
             by_hash: HashTrieMapSync::new_sync(),
-            superseders: HashTrieMapSync::new_sync(),
             replacements: HashTrieMapSync::new_sync(),
             tasks: RedBlackTreeMapSync::new_sync(),
             shelf: RedBlackTreeMapSync::new_sync(),
+            fates: HashTrieMapSync::new_sync(),
             lost: RedBlackTreeMapSync::new_sync(),
             sessions: HashTrieMapSync::new_sync(),
             permits: HashTrieMapSync::new_sync(),
             approvals: RedBlackTreeMapSync::new_sync(),
             wrote: HashTrieSetSync::new_sync(),
-            lost_records: 0,
         }
-    }
-
-    pub(crate) fn entry(&self, id: &EntryId) -> Option<&Arc<Entry>> {
-        self.by_id.get(id).and_then(|seq| self.entries.get(seq))
-    }
-
-    pub(crate) fn entry_by_hash(&self, hash: &Digest) -> Option<&Arc<Entry>> {
-        self.by_hash.get(hash).and_then(|seq| self.entries.get(seq))
     }
 
     /// The class of an entry today, as `viewer` sees it.
@@ -209,58 +229,56 @@ impl Tenant {
             .meet(entry.record.roots.class(self, viewer))
     }
 
-    /// Whether another entry stands in its place today, as `viewer` sees it: one of equal or
-    /// stronger class that can itself be recalled, and in classes 3 and 4 of the same origin key.
-    pub(crate) fn superseded(&self, entry: &Entry, viewer: &PrincipalName) -> bool {
-        let class = self.class_today(entry, viewer);
-        let superseders = self.superseders.get(&entry.hash).into_iter().flatten();
-        superseders
-            .filter_map(|seq| self.entries.get(seq))
-            .any(|by| {
-                // A broken superseder still stands: who can edit it must not bring back what it
-                // replaced.
-                let broken = by.damaged.is_some()
-                    || by
-                        .shelf
-                        .as_ref()
-                        .is_some_and(|s| s.reason.starts_with(SHELF_LINEAGE));
-                let stands = broken || (by.shelf.is_none() && !by.discarded);
-                let by_class = by.record.class.meet(by.record.roots.class(self, viewer));
-                let alike =
-                    class.covers(AuthorityClass::ApprovedSource) || by.origin == entry.origin;
-                stands && by_class.covers(class) && alike
-            })
-            || self.replaced_by_lost(entry, class, viewer)
+    /// What became of an entry.
+    pub(crate) fn fate(&self, id: &EntryId) -> Fate {
+        self.fates.get(id).cloned().unwrap_or_default()
     }
 
-    /// Whether the log says that an entry whose record is lost stands in its place.
-    fn replaced_by_lost(
+    /// Why an entry is on the shelf, if it is.
+    pub(crate) fn shelf_of(&self, entry: &Entry) -> Option<Arc<Shelf>> {
+        let id = &entry.record.id;
+        if !self.shelf.contains_key(id) {
+            return None;
+        }
+        let later = self.fates.get(id).and_then(|fate| fate.shelf.clone());
+        Some(later.unwrap_or_else(|| Arc::new(Shelf::at_write(&entry.record))))
+    }
+
+    /// Whether nobody took the entry out of use: it is neither on the shelf nor discarded.
+    pub(crate) fn in_use(&self, id: &EntryId) -> bool {
+        !self.shelf.contains_key(id) && !self.fates.get(id).is_some_and(|fate| fate.discarded)
+    }
+
+    /// Whether another entry stands in its place today, as `viewer` sees it.
+    pub(crate) fn superseded(&self, entry: &Entry, viewer: &PrincipalName) -> bool {
+        self.replaced(&entry.record.id, self.class_today(entry, viewer), viewer)
+    }
+
+    /// Whether an entry of this id and class today is superseded: by one of equal or stronger
+    /// class that is in use, and in classes 3 and 4 of the same origin key. A superseder whose
+    /// lineage is broken still stands: who can edit it must not bring back what it replaced.
+    pub(crate) fn replaced(
         &self,
-        entry: &Entry,
+        id: &EntryId,
         class: AuthorityClass,
         viewer: &PrincipalName,
     ) -> bool {
-        let said = self
-            .replacements
-            .get(&entry.record.id)
-            .into_iter()
-            .flatten();
-        let mut lost = said.filter(|r| !self.by_id.contains_key(&r.by));
-        lost.any(|r| {
+        let broken = |id: &EntryId| {
+            let shelf = self.fates.get(id).and_then(|fate| fate.shelf.as_ref());
+            shelf.is_some_and(|shelf| shelf.reason.starts_with(SHELF_LINEAGE))
+        };
+        let mut list = self.replacements.get(id).into_iter().flatten();
+        list.any(|r| {
             let by_class = r.class.meet(r.roots.class(self, viewer));
             let alike = class.covers(AuthorityClass::ApprovedSource) || r.same_origin;
-            by_class.covers(class) && alike
+            by_class.covers(class) && alike && (self.in_use(&r.by) || broken(&r.by))
         })
     }
 
-    fn edit_entry(&mut self, id: &EntryId, edit: impl FnOnce(&mut Entry)) -> Result<u64, String> {
-        let seq = *self.by_id.get(id).ok_or_else(|| format!("no entry {id}"))?;
-        let entry = self
-            .entries
-            .get_mut(&seq)
-            .ok_or_else(|| format!("no entry {id}"))?;
-        edit(Arc::make_mut(entry));
-        Ok(seq)
+    fn edit_fate(&mut self, id: &EntryId, edit: impl FnOnce(&mut Fate)) {
+        let mut fate = self.fate(id);
+        edit(&mut fate);
+        self.fates.insert_mut(*id, fate);
     }
 
     fn session_mut(&mut self, id: &SessionId) -> Result<&mut Session, String> {
@@ -311,14 +329,6 @@ impl State {
         Ok(Arc::make_mut(tenant))
     }
 
-    /// Notes a leaf that is gone or not what was written. Of control leaves there is none: the
-    /// store does not open then.
-    pub(crate) fn lose_record(&mut self, tenant: &TenantName) {
-        if let Ok(tenant) = self.tenant_mut(tenant) {
-            tenant.lost_records = tenant.lost_records.saturating_add(1);
-        }
-    }
-
     /// Takes a record into the state.
     pub(crate) fn add_record(&mut self, tenant: &TenantName, entry: Entry) -> Result<(), String> {
         let tenant = self.tenant_mut(tenant)?;
@@ -328,16 +338,12 @@ impl State {
         }
         tenant.by_id.insert_mut(id, seq);
         tenant.by_hash.insert_mut(hash, seq);
-        if let Some(old) = entry.record.supersedes {
-            let mut list = tenant.superseders.get(&old).cloned().unwrap_or_default();
-            list.push(seq);
-            tenant.superseders.insert_mut(old, list);
-        }
         if entry.record.kind == EntryKind::Task {
             tenant.tasks.insert_mut(seq, ());
         }
-        if entry.shelf.is_some() {
-            tenant.shelf.insert_mut(seq, ());
+        let fate = tenant.fate(&id);
+        if entry.record.screening.quarantined && !fate.released && !fate.discarded {
+            tenant.shelf.insert_mut(id, ());
         }
         if entry.damaged.is_some() {
             let namespace = entry.record.namespace.clone();
@@ -363,7 +369,7 @@ impl State {
                 }
                 self.first.get_or_insert_with(|| name.clone());
                 self.tenants
-                    .insert_mut(name.clone(), Arc::new(Tenant::new()));
+                    .insert_mut(name.clone(), Arc::new(Tenant::new(name.clone())));
                 Ok(())
             }
             Event::KeyMade { hash, .. } => {

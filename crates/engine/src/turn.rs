@@ -207,9 +207,42 @@ impl<'a> Turn<'a> {
         Ok(Arc::clone(session))
     }
 
+    /// The entry at a place of the log, if there is one.
+    pub(crate) fn entry_at(
+        &self,
+        tenant: &TenantName,
+        seq: u64,
+    ) -> Result<Option<Arc<Entry>>, Refusal> {
+        Ok(self.tenant(tenant)?.entries.get(&seq).cloned())
+    }
+
+    /// The entry with an id, if there is one.
+    pub(crate) fn entry_by_id(
+        &self,
+        tenant: &TenantName,
+        id: &EntryId,
+    ) -> Result<Option<Arc<Entry>>, Refusal> {
+        match self.tenant(tenant)?.by_id.get(id) {
+            Some(seq) => self.entry_at(tenant, *seq),
+            None => Ok(None),
+        }
+    }
+
+    /// The entry whose record has a hash, if there is one.
+    pub(crate) fn entry_by_hash(
+        &self,
+        tenant: &TenantName,
+        hash: &Digest,
+    ) -> Result<Option<Arc<Entry>>, Refusal> {
+        match self.tenant(tenant)?.by_hash.get(hash) {
+            Some(seq) => self.entry_at(tenant, *seq),
+            None => Ok(None),
+        }
+    }
+
     /// An entry as the key can see it.
     pub(crate) fn entry(&self, key: &Key, id: &EntryId) -> Result<Arc<Entry>, Refusal> {
-        let entry = self.tenant(&key.tenant)?.entry(id).cloned();
+        let entry = self.entry_by_id(&key.tenant, id)?;
         let entry = entry.ok_or_else(|| not_found("entry"))?;
         match self.reach(key, &entry.record.namespace, false) {
             Ok(()) => Ok(entry),
@@ -410,16 +443,15 @@ impl<'a> Turn<'a> {
                 }
                 Err(fault) => return Err(internal(&fault)),
             };
-            let found = self.tenant(tenant)?;
-            let Some(known) = found.entries.get(&seq) else {
+            let Some(known) = self.entry_at(tenant, seq)? else {
                 return Ok(Err(Broken::ParentMissing));
             };
-            for parent in parents_of(found, known) {
+            for parent in parents_of(self.tenant(tenant)?, &known) {
                 if memo.contains(&parent) || records.contains_key(&parent) {
                     continue;
                 }
-                match found.by_hash.get(&parent) {
-                    Some(seq) => wanted.push((parent, *seq)),
+                match self.entry_by_hash(tenant, &parent)? {
+                    Some(found) => wanted.push((parent, found.seq)),
                     None => return Ok(Err(Broken::ParentMissing)),
                 }
             }

@@ -112,7 +112,7 @@ pub(crate) fn write(
 
 /// Logs that a new entry stands in the place of an old one, apart from its record.
 fn replace(turn: &mut Turn<'_>, key: &Key, old: &Entry, by: &EntryId) -> Result<(), Refusal> {
-    let new = turn.tenant(&key.tenant)?.entry(by);
+    let new = turn.entry_by_id(&key.tenant, by)?;
     let new = new.ok_or_else(|| crate::turn::internal(&"a written entry is not there"))?;
     let event = Event::Superseded {
         entry: old.record.id,
@@ -283,10 +283,10 @@ fn standing(
     if channel == Channel::Agent {
         class = class.meet(session.map_or(AuthorityClass::Untrusted, |s| s.class(tenant)));
         for parent in &op.parents {
-            let Some(entry) = tenant.entry_by_hash(parent) else {
+            let Some(entry) = turn.entry_by_hash(&key.tenant, parent)? else {
                 continue;
             };
-            class = class.meet(tenant.class_today(entry, user));
+            class = class.meet(tenant.class_today(&entry, user));
             roots = roots.join(&entry.record.roots);
         }
     }
@@ -330,11 +330,17 @@ fn parents(
     exposure: (Digest, u64),
     named: Vec<Digest>,
 ) -> Result<Parents, Refusal> {
-    let mine = turn.tenant(&key.tenant)?;
-    let found = |hash: &Digest| match mine.entry_by_hash(hash) {
-        Some(entry) if turn.reach(key, &entry.record.namespace, false).is_ok() => ParentFound::Here,
-        // Another tenant's record is answered like none, so that nothing can be probed.
-        _ => ParentFound::Nowhere,
+    let mut here = BTreeSet::new();
+    for hash in &named {
+        let entry = turn.entry_by_hash(&key.tenant, hash)?;
+        if entry.is_some_and(|e| turn.reach(key, &e.record.namespace, false).is_ok()) {
+            here.insert(*hash);
+        }
+    }
+    // Another tenant's record is answered like none, so that nothing can be probed.
+    let found = |hash: &Digest| match here.contains(hash) {
+        true => ParentFound::Here,
+        false => ParentFound::Nowhere,
     };
     Parents::new(exposure, named, &found)
         .map_err(|fault| Refusal::new(Fault::Malformed, "parents_refused", fault.to_string()))

@@ -2,10 +2,10 @@
 //! What follows from one event of a tenant's log.
 
 use super::{ApprovalRow, MandateRow, Namespace, PermitRow, Replacement, Shelf, Tenant};
-use crate::api::{ApprovalState, SessionSpec, TaskSpec};
+use crate::api::{ApprovalState, SessionSpec};
 use crate::event::{Decided, Event, roots_from_text};
 use crate::session::Session;
-use ancile_core::{Decision, Micros, SessionMode};
+use ancile_core::{Decision, SessionMode};
 use ancile_policy::{Mandate, MandateDraft, Manifest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -218,40 +218,23 @@ impl Tenant {
     }
 
     fn apply_entry(&mut self, event: &Event) -> Result<(), String> {
-        if let Event::Superseded {
-            entry,
-            by,
-            class,
-            roots,
-            same_origin,
-        } = event
-        {
-            let mut list = self.replacements.get(entry).cloned().unwrap_or_default();
-            list.push(Replacement {
-                by: *by,
-                class: *class,
-                roots: roots_from_text(roots),
-                same_origin: *same_origin,
-            });
-            self.replacements.insert_mut(*entry, list);
-            return Ok(());
-        }
-        self.apply_kept_entry(event)
-    }
-
-    /// An event about an entry whose record is lost has nothing left to change.
-    fn apply_kept_entry(&mut self, event: &Event) -> Result<(), String> {
-        let (Event::Quarantined { entry: id, .. }
-        | Event::Released { entry: id, .. }
-        | Event::Discarded { entry: id, .. }
-        | Event::Fired { task: id, .. }) = event
-        else {
-            return Err("not an entry event".to_owned());
-        };
-        if self.lost_records > 0 && !self.by_id.contains_key(id) {
-            return Ok(());
-        }
         match event {
+            Event::Superseded {
+                entry,
+                by,
+                class,
+                roots,
+                same_origin,
+            } => {
+                let mut list = self.replacements.get(entry).cloned().unwrap_or_default();
+                list.push(Replacement {
+                    by: *by,
+                    class: *class,
+                    roots: roots_from_text(roots),
+                    same_origin: *same_origin,
+                });
+                self.replacements.insert_mut(*entry, list);
+            }
             Event::Quarantined {
                 entry,
                 reason,
@@ -263,47 +246,35 @@ impl Tenant {
                     rules: rules.clone(),
                     at: *at,
                 };
-                let seq = self.edit_entry(entry, |e| e.shelf = Some(Arc::new(shelf)))?;
-                self.shelf.insert_mut(seq, ());
+                self.edit_fate(entry, |fate| fate.shelf = Some(Arc::new(shelf)));
+                self.shelf.insert_mut(*entry, ());
             }
             Event::Released { entry, .. } => {
-                let seq = self.edit_entry(entry, |e| {
-                    e.shelf = None;
-                    e.released = true;
-                })?;
-                self.shelf.remove_mut(&seq);
+                self.edit_fate(entry, |fate| {
+                    fate.shelf = None;
+                    fate.released = true;
+                });
+                self.shelf.remove_mut(entry);
             }
             Event::Discarded { entry, .. } => {
-                let seq = self.edit_entry(entry, |e| {
-                    e.discarded = true;
-                    e.shelf = None;
-                })?;
-                self.shelf.remove_mut(&seq);
+                self.edit_fate(entry, |fate| {
+                    fate.shelf = None;
+                    fate.discarded = true;
+                });
+                self.shelf.remove_mut(entry);
             }
             Event::Fired {
                 task, at, decision, ..
             } => {
-                let ran = *decision != Decision::Deny;
-                self.edit_entry(task, |e| {
-                    if let Some(task) = e.task.as_mut().filter(|_| ran) {
-                        task.fired = task.fired.saturating_add(1);
-                        task.next_due = next_due(&task.spec, *at);
-                    }
-                })?;
+                if *decision != Decision::Deny {
+                    self.edit_fate(task, |fate| {
+                        fate.fired = fate.fired.saturating_add(1);
+                        fate.last_fired = Some(*at);
+                    });
+                }
             }
             _ => return Err("not an entry event".to_owned()),
         }
         Ok(())
     }
-}
-
-/// When a task comes due again after it fired at a moment: the first multiple of its interval
-/// that lies later; missed runs are not made up for.
-fn next_due(spec: &TaskSpec, fired: Micros) -> Option<Micros> {
-    let every = i64::from(spec.every_seconds?)
-        .checked_mul(1_000_000)
-        .filter(|e| *e > 0)?;
-    let behind = fired.0.saturating_sub(spec.due.0).max(0);
-    let runs = behind.checked_div(every)?.checked_add(1)?;
-    spec.due.0.checked_add(runs.checked_mul(every)?).map(Micros)
 }
