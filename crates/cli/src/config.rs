@@ -11,7 +11,7 @@ mod settings;
 mod value;
 
 pub use reference::document;
-pub use settings::{SETTINGS, Setting, Settings};
+pub use settings::{LogFormat, SETTINGS, Setting, Settings};
 pub use value::Value;
 
 use crate::failure::{Exit, Failure};

@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod demo;
 mod failure;
+mod log;
 mod place;
 mod print;
 mod unseen;

@@ -63,8 +63,9 @@ impl Writer {
     ) -> Result<T, Refusal> {
         let (answer, wait) = sync_channel::<Result<T, Refusal>>(1);
         let refuse = answer.clone();
+        let span = tracing::Span::current();
         let run: Run = Box::new(move |turn| {
-            let result = f(turn);
+            let result = span.in_scope(|| f(turn));
             let keep = result.is_ok();
             let reply: Reply = Box::new(move |committed| {
                 // A caller that went away needs no answer.

@@ -22,9 +22,10 @@ use axum::routing::{MethodFilter, on};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+use tracing::{Instrument as _, Span};
 
 /// The header that carries a session token.
 pub(crate) const SESSION: &str = "ancile-session";
@@ -139,6 +140,8 @@ enum Does {
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 pub(crate) type Keyed = fn(&Ask<'_>) -> Result<Reply, Problem>;
 
+/// The path of a request that no route takes, in the log.
+const NO_ROUTE: &str = "none";
 /// What a route is before its forms are said: it is answered with 204.
 const BARE: Shape = Shape {
     takes: None,
@@ -234,16 +237,14 @@ pub fn router(engine: Engine, limits: Limits) -> Router {
 
 async fn no_route(State(shared): State<Shared>) -> Response {
     let detail = "there is no such path; the paths begin with /v1/, and /healthz";
-    shared.finish(
-        "none",
-        Err(Problem::new(StatusCode::NOT_FOUND, "unknown_route", detail)),
-    )
+    let problem = Problem::new(StatusCode::NOT_FOUND, "unknown_route", detail);
+    shared.begin(NO_ROUTE).finish(Err(problem))
 }
 
 async fn wrong_method(State(shared): State<Shared>) -> Response {
     let detail = "the path does not take this method; header `allow` lists those it takes";
-    let status = StatusCode::METHOD_NOT_ALLOWED;
-    shared.finish("none", Err(Problem::new(status, "wrong_method", detail)))
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail);
+    shared.begin(NO_ROUTE).finish(Err(problem))
 }
 
 async fn take(
@@ -252,14 +253,18 @@ async fn take(
     params: PathParams,
     request: Request,
 ) -> Response {
-    let result = match route.does {
-        Does::Open(does) => {
-            let engine = shared.engine.clone();
-            run(shared.limits.work, None, move || does(&engine)).await
+    let begun = shared.begin(route.path);
+    let answer = async {
+        match route.does {
+            Does::Open(does) => {
+                let engine = shared.engine.clone();
+                run(shared.limits.work, None, move || does(&engine)).await
+            }
+            Does::Keyed(does) => shared.keyed(route.query, does, params, request).await,
         }
-        Does::Keyed(does) => shared.keyed(route.query, does, params, request).await,
     };
-    shared.finish(route.path, result)
+    let result = answer.instrument(begun.span.clone()).await;
+    begun.finish(result)
 }
 
 impl Shared {
@@ -307,23 +312,43 @@ impl Shared {
         })
     }
 
-    /// Makes the response and logs it.
-    fn finish(&self, path: &'static str, result: Result<Reply, Problem>) -> Response {
-        let request_id = self.ids.next();
+    /// Gives a request its id, and its place in the log.
+    fn begin(&self, path: &'static str) -> Begun {
+        let id = self.ids.next();
+        // At the highest level, so that whatever is logged within says which request it was.
+        let span = tracing::error_span!("request", request_id = id, path);
+        let since = Instant::now();
+        Begun { id, span, since }
+    }
+}
+
+/// A request that has begun.
+struct Begun {
+    id: String,
+    span: Span,
+    since: Instant,
+}
+
+impl Begun {
+    /// Makes the response and logs it: never a text of the request, which may be a secret.
+    fn finish(self, result: Result<Reply, Problem>) -> Response {
+        let _within = self.span.enter();
+        let elapsed_us = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
         let mut response = match result {
             Ok(reply) => {
-                tracing::debug!(request_id, path, status = reply.status.as_u16(), "answered");
+                let status = reply.status.as_u16();
+                tracing::debug!(status, elapsed_us, "answered");
                 plain(reply)
             }
             Err(problem) => {
-                log(&request_id, path, &problem);
-                refusal(&request_id, &problem)
+                log(elapsed_us, &problem);
+                refusal(&self.id, &problem)
             }
         };
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        if let Ok(id) = HeaderValue::from_str(&request_id) {
+        if let Ok(id) = HeaderValue::from_str(&self.id) {
             headers.insert(REQUEST_ID, id);
         }
         response
@@ -337,14 +362,18 @@ async fn run(
     slot: Option<OwnedSemaphorePermit>,
     work: impl FnOnce() -> Result<Reply, Problem> + Send + 'static,
 ) -> Result<Reply, Problem> {
+    let span = Span::current();
     let running = tokio::task::spawn_blocking(move || {
-        let answer = work();
+        let answer = span.in_scope(work);
         drop(slot);
         answer
     });
     match timeout(limit, running).await {
         Ok(Ok(answer)) => answer,
-        Ok(Err(fault)) => Err(Problem::internal(fault.to_string())),
+        // What a panic says may be a text of the request.
+        Ok(Err(_)) => Err(Problem::internal(
+            "the work for the request ended by a panic",
+        )),
         Err(_) => {
             let seconds = limit.as_secs();
             let detail = format!(
@@ -388,12 +417,12 @@ fn refusal(request_id: &str, problem: &Problem) -> Response {
     response
 }
 
-fn log(request_id: &str, path: &str, problem: &Problem) {
+fn log(elapsed_us: u64, problem: &Problem) {
     let (status, code, inside) = (problem.status.as_u16(), problem.code, &problem.inside);
     if problem.grave {
-        tracing::error!(request_id, path, status, code, inside, "refused");
+        tracing::error!(status, code, inside, elapsed_us, "refused");
     } else {
-        tracing::info!(request_id, path, status, code, inside, "refused");
+        tracing::info!(status, code, inside, elapsed_us, "refused");
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::config::{Flag, Settings};
 use crate::failure::{Exit, Failure};
+use crate::log;
 use crate::place::{self, KeyRole, Place};
 use crate::print;
 use ancile_engine::{Engine, Gates};
@@ -13,7 +14,6 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 /// `ancile serve`
 #[derive(Args)]
@@ -61,7 +61,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     let mut sources = place.sources.clone();
     sources.flags.extend(args.flags());
     let settings = sources.load()?.settings;
-    log_to_stderr(&settings)?;
+    log::to_stderr(&settings)?;
     let signals = Signals::catch()?;
     // Before a store is made: a run that cannot serve leaves nothing behind.
     let listener = listen(place, settings.listen)?;
@@ -72,16 +72,15 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     let config = place::engine_config(&place.home, &settings);
     let (engine, report) = place::open(&config)?;
     for damage in &report.damage {
-        print::err(&format!(
-            "damaged: {}; ancile audit verify says more",
-            print::line(damage)
-        ));
+        tracing::error!(damage, "damaged; ancile audit verify says more");
     }
     if report.witness_behind {
-        print::err("the witness was one group behind; it has been brought up to date");
+        tracing::warn!("the witness was one group behind; it has been brought up to date");
     }
     let server = place::spawn(engine.clone(), listener, settings.limits)?;
     engine.set_address(&server.address().to_string())?;
+    let (address, screening) = (server.address(), settings.screening);
+    tracing::info!(%address, gates = ?settings.gates, screening, "serving");
     let welcome = Welcome {
         home: &place.home,
         address: server.address(),
@@ -94,6 +93,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
         print::out(welcome.text().trim_end());
     }
     signals.wait();
+    tracing::info!("stopping");
     let ended = server.stop().map_err(|fault| {
         Failure::new(
             Exit::Unavailable,
@@ -117,19 +117,6 @@ fn listen(place: &Place, address: SocketAddr) -> Result<TcpListener, Failure> {
         }
         _ => failure,
     })
-}
-
-fn log_to_stderr(settings: &Settings) -> Result<(), Failure> {
-    // The settings have checked that it reads.
-    let filter = EnvFilter::builder()
-        .parse(&settings.log_level)
-        .map_err(|fault| Failure::usage(format!("the log level does not read: {fault}")))?;
-    // A second subscriber is refused; then the first one logs.
-    _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .try_init();
-    Ok(())
 }
 
 /// SIGINT and SIGTERM, caught from the moment this is made.

@@ -36,8 +36,21 @@ pub struct Settings {
     pub screening: bool,
     /// What is logged.
     pub log_level: String,
+    /// How it is logged.
+    pub log_format: LogFormat,
     /// What one caller may take of the server.
     pub limits: Limits,
+}
+
+/// How a line of the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people on a terminal, as JSON anywhere else.
+    Auto,
+    /// As JSON.
+    Json,
+    /// For people.
+    Text,
 }
 
 impl Default for Settings {
@@ -47,6 +60,7 @@ impl Default for Settings {
             gates: Gates::Enforce,
             screening: true,
             log_level: LOG_LEVEL.to_owned(),
+            log_format: LogFormat::Auto,
             limits: Limits::default(),
         }
     }
@@ -129,6 +143,21 @@ pub const SETTINGS: &[Setting] = &[
         default: Value::fixed(LOG_LEVEL),
         what: "What is logged.",
         put: |to, value| value.text().clone_into(&mut to.log_level),
+    },
+    Setting {
+        key: "log.format",
+        kind: Kind::OneOf(&["auto", "json", "text"]),
+        unit: "",
+        default: Value::fixed("auto"),
+        what: "How a line of the log looks: for people, as JSON, or `auto`, which is JSON unless \
+               standard error is a terminal.",
+        put: |to, value| {
+            to.log_format = match value.text() {
+                "json" => LogFormat::Json,
+                "text" => LogFormat::Text,
+                _ => LogFormat::Auto,
+            };
+        },
     },
     Setting {
         key: "limits.body_bytes",

@@ -2,6 +2,7 @@
 //! The binary as people run it.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that cannot go on fails by panicking"
 )]
@@ -9,6 +10,7 @@
 mod commands;
 mod config;
 mod demo;
+mod logs;
 mod readme;
 mod running;
 mod support;
@@ -28,6 +30,7 @@ fn every_file_here_is_compiled() {
             "commands.rs",
             "config.rs",
             "demo.rs",
+            "logs.rs",
             "main.rs",
             "readme.rs",
             "running.rs",
