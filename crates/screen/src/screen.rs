@@ -5,6 +5,8 @@ mod check;
 mod lookalike;
 mod matcher;
 mod pattern;
+mod personal;
+mod secret;
 mod structure;
 mod table;
 mod tally;

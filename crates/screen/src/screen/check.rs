@@ -1,74 +1,69 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a match must pass beyond its pattern, and the decoding of blobs.
+//! What a match must pass beyond its pattern, by name, and the decoding of blobs.
 
-use crate::canon::number;
+use super::{personal, secret};
 
 /// A check by name in the rule table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// The Luhn check.
-    Luhn,
+    /// The last six characters are the CRC-32 of the rest after the prefix, in base 62.
+    Base62Crc,
+    /// A payment card number: an issuer's range and length, and the Luhn check.
+    Card,
+    /// A value that looks drawn, not written: no placeholder, no plain word, no reference.
+    Drawn,
+    /// A telephone number with an assigned country code.
+    E164,
+    /// An e-mail address of a person, not of a repository.
+    Email,
     /// Country length and modulo 97.
     Iban,
-    /// A telephone number.
-    Phone,
-    /// A value that looks drawn, not written: no placeholder, no plain word.
-    Drawn,
+    /// A web token whose head is JSON that names an algorithm.
+    Jwt,
+    /// A login in a URL whose password is no placeholder.
+    Login,
+    /// A telephone number of North America.
+    Nanp,
+    /// A social security number of the United States.
+    Ssn,
+    /// A token that is no placeholder.
+    Varied,
 }
 
 impl Check {
     pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "luhn" => Some(Self::Luhn),
-            "iban" => Some(Self::Iban),
-            "phone" => Some(Self::Phone),
-            "drawn" => Some(Self::Drawn),
-            _ => None,
-        }
+        Some(match name {
+            "base62_crc" => Self::Base62Crc,
+            "card" => Self::Card,
+            "drawn" => Self::Drawn,
+            "e164" => Self::E164,
+            "email" => Self::Email,
+            "iban" => Self::Iban,
+            "jwt" => Self::Jwt,
+            "login" => Self::Login,
+            "nanp" => Self::Nanp,
+            "ssn" => Self::Ssn,
+            "varied" => Self::Varied,
+            _ => return None,
+        })
     }
 
     /// Whether a matched text passes.
     pub fn passes(self, matched: &str) -> bool {
         match self {
-            Self::Luhn => {
-                let digits: String = matched.chars().filter(char::is_ascii_digit).collect();
-                number::luhn(&digits) && digits.bytes().any(|b| Some(b) != digits.bytes().next())
-            }
-            Self::Iban => {
-                let compact = matched.chars().filter(|c| !matches!(c, ' ' | '-'));
-                let compact: String = compact.map(|c| c.to_ascii_uppercase()).collect();
-                number::is_iban(&compact)
-            }
-            Self::Phone => number::phone(matched.trim()).is_some(),
-            Self::Drawn => drawn(matched),
+            Self::Base62Crc => secret::base62_crc(matched),
+            Self::Card => personal::card(matched),
+            Self::Drawn => secret::drawn(matched),
+            Self::E164 => personal::e164(matched),
+            Self::Email => personal::email(matched),
+            Self::Iban => personal::iban(matched),
+            Self::Jwt => secret::jwt(matched),
+            Self::Login => secret::login(matched),
+            Self::Nanp => personal::nanp(matched),
+            Self::Ssn => personal::ssn(matched),
+            Self::Varied => secret::varied(matched),
         }
     }
-}
-
-/// Whether the value after the last `=`, `:` or blank of an assignment is likely a real secret.
-fn drawn(assignment: &str) -> bool {
-    let value = assignment
-        .trim_end_matches(['"', '\'', '`'])
-        .rsplit(['=', ':', ' ', '"', '\'', '`'])
-        .next()
-        .unwrap_or_default();
-    let lower = value.to_ascii_lowercase();
-    let placeholder = [
-        "example",
-        "your",
-        "xxx",
-        "redacted",
-        "placeholder",
-        "changeme",
-        "...",
-        "***",
-    ];
-    let code = ['<', '>', '$', '{', '}', '(', ')', '[', ']', '%'];
-    let has = |fits: fn(&u8) -> bool| value.bytes().any(|b| fits(&b));
-    !value.contains(code)
-        && !placeholder.iter().any(|word| lower.contains(word))
-        && has(u8::is_ascii_digit)
-        && has(u8::is_ascii_alphabetic)
 }
 
 /// The text that a base64 or hexadecimal run stands for, when it is a text: at least nine bytes
@@ -94,7 +89,7 @@ fn from_hex(run: &str) -> Vec<u8> {
 }
 
 /// Base64 in the usual and the URL alphabet (RFC 4648 sections 4 and 5); padding is not looked at.
-fn from_base64(run: &str) -> Vec<u8> {
+pub(crate) fn from_base64(run: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(run.len() * 3 / 4);
     let mut bits = 0_u32;
     let mut held = 0_u32;

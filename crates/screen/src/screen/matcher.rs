@@ -43,14 +43,20 @@ pub(crate) struct Matcher {
     no_negation: Regex,
 }
 
-/// The word lists that a text has a word of.
-pub(crate) struct Present(Vec<bool>);
+/// The word lists that a text has a word of, and how many decimal digits it has.
+pub(crate) struct Present {
+    lists: Vec<bool>,
+    digits: usize,
+}
 
 #[cfg(test)]
 impl Present {
     /// As if the text had words of all lists.
     pub fn all(matcher: &Matcher) -> Self {
-        Self(vec![true; matcher.lists])
+        Self {
+            lists: vec![true; matcher.lists],
+            digits: usize::MAX,
+        }
     }
 }
 
@@ -58,9 +64,11 @@ impl Matcher {
     pub fn new(table: Table) -> Result<Self, RuleTableError> {
         let names: BTreeMap<&str, usize> = table.lists.keys().copied().zip(0..).collect();
         let mut lists_of: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (list, words) in table.lists.values().enumerate() {
+        for (list, (name, words)) in table.lists.iter().enumerate() {
+            let literal = table.literals.contains(name);
             for word in words {
-                lists_of.entry(key(word)).or_default().push(list);
+                let sought = if literal { word } else { key(word) };
+                lists_of.entry(sought).or_default().push(list);
             }
         }
         let words = AhoCorasick::builder()
@@ -113,7 +121,10 @@ impl Matcher {
                 }
             }
         }
-        Present(seen)
+        Present {
+            lists: seen,
+            digits: folded.bytes().filter(u8::is_ascii_digit).count(),
+        }
     }
 
     /// Runs the patterns of one stage, and reports each match by the place of its rule and where
@@ -125,9 +136,9 @@ impl Matcher {
         present: &Present,
         report: &mut dyn FnMut(usize, Range<usize>) -> bool,
     ) {
-        let needed = |list: &usize| present.0.get(*list).copied().unwrap_or(false);
+        let needed = |list: &usize| present.lists.get(*list).copied().unwrap_or(false);
         for (place, compiled) in self.rules.iter().enumerate() {
-            if compiled.rule.stage != stage {
+            if compiled.rule.stage != stage || present.digits < compiled.rule.digits {
                 continue;
             }
             for (regex, needs) in &compiled.patterns {

@@ -147,6 +147,7 @@ fn list(rule: &Rule, name: &str, table: &Table) -> Result<String, RuleTableError
     let words = table
         .lists
         .get(name)
+        .filter(|_| !table.literals.contains(name))
         .ok_or_else(|| RuleTableError::UnknownList {
             rule: rule.id.as_str(),
             list: name.to_owned(),

@@ -4,7 +4,7 @@
 use super::check::Check;
 use super::structure::Scan;
 use super::types::{RuleId, Stage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest rule id, in bytes; the same as in a derivation record.
 const RULE_BYTES_MAX: usize = ancile_core::RULE_BYTES_MAX;
@@ -75,6 +75,8 @@ pub struct Rule {
     pub twins: Vec<String>,
     pub(crate) patterns: Vec<&'static str>,
     pub(crate) needs: Vec<&'static str>,
+    /// Fewest decimal digits of a text in which a pattern can match.
+    pub(crate) digits: usize,
     pub(crate) scan: Option<Scan>,
     pub(crate) check: Option<Check>,
     pub(crate) unless_negated: bool,
@@ -84,6 +86,8 @@ pub struct Rule {
 pub(crate) struct Table {
     pub version: u32,
     pub lists: BTreeMap<&'static str, Vec<&'static str>>,
+    /// The lists whose words are taken as they are.
+    pub literals: BTreeSet<&'static str>,
     pub rules: Vec<Rule>,
 }
 
@@ -93,6 +97,7 @@ impl Table {
         let mut table = Self {
             version: 0,
             lists: BTreeMap::new(),
+            literals: BTreeSet::new(),
             rules: Vec::new(),
         };
         for (at, line) in text.lines().enumerate() {
@@ -112,8 +117,15 @@ impl Table {
     fn line(&mut self, key: &'static str, rest: &'static str) -> Result<(), &'static str> {
         match key {
             "version" => self.version = rest.parse().map_err(|_| "version is no number")?,
-            "words" => {
+            "words" | "literals" => {
                 let (name, words) = rest.split_once(' ').ok_or("a list without words")?;
+                let literal = key == "literals";
+                if self.lists.contains_key(name) && self.literals.contains(name) != literal {
+                    return Err("a list of both words and literals");
+                }
+                if literal {
+                    self.literals.insert(name);
+                }
                 let list = self.lists.entry(name).or_default();
                 list.extend(words.split_ascii_whitespace());
             }
@@ -144,6 +156,7 @@ fn new_rule(id: &'static str) -> Result<Rule, &'static str> {
         twins: Vec::new(),
         patterns: Vec::new(),
         needs: Vec::new(),
+        digits: 0,
         scan: None,
         check: None,
         unless_negated: false,
@@ -167,6 +180,7 @@ fn rule_line(rule: &mut Rule, key: &str, rest: &'static str) -> Result<(), &'sta
         "means" => rule.means = rest,
         "match" => rule.patterns.push(rest),
         "need" => rule.needs.extend(rest.split_ascii_whitespace()),
+        "digits" => rule.digits = rest.parse().map_err(|_| "digits is no number")?,
         "scan" => rule.scan = Some(Scan::parse(rest).ok_or("a scan that is none")?),
         "check" => rule.check = Some(Check::parse(rest).ok_or("a check that is none")?),
         "unless" if rest == "negated" => rule.unless_negated = true,

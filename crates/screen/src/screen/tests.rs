@@ -63,13 +63,18 @@ fn the_search_for_words_hides_no_match() {
     for rule in screener.rules() {
         for text in rule.examples.iter().chain(&rule.twins) {
             let folded = Mapped::new(text, Form::Folded);
+            let clean = Mapped::new(text, Form::Clean);
             let present = screener.matcher.present(&folded.text);
-            for stage in [Stage::Structure, Stage::Injection] {
+            for (stage, read) in [
+                (Stage::Structure, &folded),
+                (Stage::Sensitive, &clean),
+                (Stage::Injection, &folded),
+            ] {
                 let matches = |present: &Present| {
                     let mut out = Vec::new();
                     screener
                         .matcher
-                        .run(stage, &folded, present, &mut |rule, span| {
+                        .run(stage, read, present, &mut |rule, span| {
                             out.push((rule, span));
                             true
                         });

@@ -246,6 +246,19 @@ fn hostile_shapes_are_read_in_linear_time() {
         "de89 ",
         "5 may ",
         "\n",
+        "AKIA",
+        "aws secret key ",
+        "password=",
+        "SG.aaaaaaaaaaaaaaaaaaaaaa.",
+        "key-0a ",
+        "AZDO0",
+        "JQQJ99",
+        "MTIz",
+        "1-",
+        "4111 1",
+        "PuTTY-User-Key-File-2:",
+        "sk-T3BlbkFJ",
+        "//a:b",
     ] {
         let text = unit.repeat(BYTES / unit.len());
         let found = screen(&screener, &text, Channel::Web);
