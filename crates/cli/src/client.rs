@@ -11,6 +11,8 @@ use ureq::http::{Request, StatusCode};
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
 /// How long one request may take. A write waits for its commit, which on a slow disk is seconds.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Items of one page where a whole list is asked for: the most there can be.
+const PAGE_ITEMS: &str = "200";
 /// The header that carries the session token.
 const SESSION_HEADER: &str = "Ancile-Session";
 
@@ -57,6 +59,23 @@ impl Client {
     /// Asks for something.
     pub fn get(&self, path: &str) -> Result<Value, Failure> {
         self.send("GET", path, None, None)
+    }
+
+    /// Asks for all items of a list, page by page.
+    pub fn all(&self, path: &str) -> Result<Vec<Value>, Failure> {
+        let mut items = Vec::new();
+        let mut cursor = None;
+        loop {
+            let part = query(&[("cursor", cursor), ("limit", Some(PAGE_ITEMS.to_owned()))]);
+            let mut page = self.get(&format!("{path}{part}"))?;
+            if let Some(found) = page.get_mut("items").and_then(Value::as_array_mut) {
+                items.append(found);
+            }
+            cursor = page.get("next").and_then(Value::as_str).map(str::to_owned);
+            if cursor.is_none() {
+                return Ok(items);
+            }
+        }
     }
 
     /// Sends something.

@@ -69,7 +69,7 @@ enum Command {
     /// Verify the store from outside, or start a new witness epoch
     #[command(subcommand)]
     Audit(audit::Audit),
-    /// Open, show or close a session
+    /// Open, list, show or close sessions
     #[command(subcommand)]
     Session(sessions::Session),
     /// Send one round trip: exposures, recall, calls, results and writes, in order
@@ -91,7 +91,7 @@ enum Command {
     Entry(entries::Entry),
     /// Show where an entry came from
     Lineage(entries::Lineage),
-    /// Add, list or fire tasks
+    /// Add, list, cancel or fire tasks
     #[command(subcommand)]
     Task(tasks::Task),
     /// Grant, draft, list or revoke mandates
@@ -109,22 +109,27 @@ enum Command {
     /// List, release or discard quarantined entries
     #[command(subcommand)]
     Quarantine(review::Quarantine),
-    /// Make, list or revoke keys
+    /// Make, list, rotate or revoke keys
     #[command(subcommand)]
     Key(admin::Key),
-    /// Make a tenant
+    /// Make or list tenants
     #[command(subcommand)]
     Tenant(admin::Tenant),
-    /// Make a namespace
+    /// Make, change or list namespaces
     #[command(subcommand)]
     Namespace(admin::Namespace),
     /// Show or check the settings
     #[command(subcommand)]
     Config(Configuration),
+    /// List principals
+    #[command(subcommand)]
+    Principal(admin::Principal),
     /// Print the signed head of the log
     Checkpoint,
     /// Say how the store stands
     Health,
+    /// Say in detail how the store stands, as its operator
+    Integrity,
     /// Print completions for a shell
     Completions(shell::Completions),
     /// Write man pages
@@ -204,8 +209,10 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Tenant(args) => admin::tenant(&place, &args),
         Command::Namespace(args) => admin::namespace(&place, &args),
         Command::Config(args) => commands::config::run(&place.sources, &args),
+        Command::Principal(args) => admin::principal(&place, &args),
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
+        Command::Integrity => admin::integrity(&place),
         Command::Completions(args) => shell::completions(Cli::command(), &args),
         Command::Man(args) => shell::man(Cli::command(), &args),
     }?;

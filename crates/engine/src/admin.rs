@@ -2,13 +2,15 @@
 //! Policy and people: keys, tenants, namespaces, tools, mandates and sources.
 
 use crate::api::{
-    KeyMade, KeySpec, KeyView, MandateSpec, MandateView, Page, SourceView, TenantSpec,
+    KeyMade, KeySpec, KeyView, MandateSpec, MandateView, OVERLAP_SECONDS_MAX, Page, SourceView,
+    TenantSpec,
 };
 use crate::event::Event;
 use crate::home::random;
+use crate::lists;
 use crate::read::{bad_cursor, page};
 use crate::refusal::{Fault, Refusal};
-use crate::state::{Key, MandateRow, Tenant};
+use crate::state::{KEY_ID_CHARS, Key, MandateRow, Tenant};
 use crate::step::own_field;
 use crate::turn::{OPERATORS_KEY, PERSONS_KEY, Turn, USERS_KEY, forbidden, not_found};
 use ancile_core::{
@@ -18,7 +20,7 @@ use ancile_core::{
 use ancile_policy::{GrantFlags, Grantor, Mandate, MandateDraft, Manifest, grant};
 use std::collections::BTreeSet;
 
-fn operator(key: &Key, what: &str) -> Result<(), Refusal> {
+pub(crate) fn operator(key: &Key, what: &str) -> Result<(), Refusal> {
     if key.spec.role == Role::Operator {
         Ok(())
     } else {
@@ -69,7 +71,7 @@ pub(crate) fn make_key(
         approve_host(turn, tenant, &host)?;
     }
     Ok(KeyMade {
-        id: hash.to_string().chars().take(16).collect(),
+        id: hash.to_string().chars().take(KEY_ID_CHARS).collect(),
         token,
     })
 }
@@ -109,9 +111,17 @@ pub(crate) fn new_key(turn: &mut Turn<'_>, key: &Key, spec: KeySpec) -> Result<K
     make_key(turn, &key.tenant.clone(), spec)
 }
 
-/// The keys of the operator's tenant, without their tokens.
-pub(crate) fn keys(turn: &Turn<'_>, key: &Key) -> Result<Vec<KeyView>, Refusal> {
+/// The keys of the operator's tenant in order of id, without their tokens.
+pub(crate) fn keys(
+    turn: &Turn<'_>,
+    key: &Key,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Page<KeyView>, Refusal> {
     operator(key, "list keys")?;
+    let is_id =
+        |text: &str| text.len() == KEY_ID_CHARS && text.bytes().all(|b| b.is_ascii_hexdigit());
+    let after = lists::read(cursor, |text| is_id(text).then(|| text.to_owned()))?;
     let mine = turn
         .core
         .state
@@ -126,7 +136,42 @@ pub(crate) fn keys(turn: &Turn<'_>, key: &Key) -> Result<Vec<KeyView>, Refusal> 
         })
         .collect();
     views.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(views)
+    let rest = views
+        .into_iter()
+        .filter(|v| after.as_ref().is_none_or(|a| v.id > *a));
+    Ok(page(rest, limit, |v| v.id.clone()))
+}
+
+/// Makes a key like another, which stops working after an overlap.
+pub(crate) fn rotate_key(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    id: &str,
+    overlap: u32,
+) -> Result<KeyMade, Refusal> {
+    operator(key, "rotate keys")?;
+    if overlap > OVERLAP_SECONDS_MAX {
+        let text = format!(
+            "`overlap_seconds` is {overlap}; limit is {OVERLAP_SECONDS_MAX}; make another key for \
+             longer"
+        );
+        return Err(Refusal::new(Fault::Malformed, "count_out_of_range", text));
+    }
+    let hash = hash_of(turn, key, id).ok_or_else(|| not_found("key"))?;
+    let old = turn.core.state.keys.get(&hash).cloned();
+    let old = old.ok_or_else(|| not_found("key"))?;
+    if !old.works_at(turn.now) {
+        let text = "the key works no more; make a new one";
+        return Err(Refusal::new(Fault::Conflict, "already_revoked", text));
+    }
+    if hash == key.hash && overlap == 0 {
+        let text = "a key that rotates itself at once is lost with its answer; give an overlap";
+        return Err(Refusal::new(Fault::Conflict, "own_key", text));
+    }
+    let made = make_key(turn, &key.tenant.clone(), old.spec)?;
+    let at = turn.now.plus_seconds(i64::from(overlap));
+    turn.emit(&key.tenant, &Event::KeyEnds { hash, at })?;
+    Ok(made)
 }
 
 /// Revokes a key.
@@ -206,6 +251,27 @@ pub(crate) fn make_namespace(
             writers,
         },
     )
+}
+
+/// Gives a namespace other readers and writers.
+pub(crate) fn change_namespace(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    name: NamespaceName,
+    readers: Vec<PrincipalName>,
+    writers: Vec<PrincipalName>,
+) -> Result<(), Refusal> {
+    operator(key, "change namespaces")?;
+    if !turn.tenant(&key.tenant)?.namespaces.contains_key(&name) {
+        return Err(not_found("namespace"));
+    }
+    let event = Event::NamespaceChanged {
+        name,
+        readers,
+        writers,
+        by: key.spec.principal.clone(),
+    };
+    turn.emit(&key.tenant, &event)
 }
 
 /// The tool manifest's text.
@@ -492,14 +558,22 @@ pub(crate) fn revoke_source(
     Ok(())
 }
 
-/// The sources.
-pub(crate) fn sources(turn: &Turn<'_>, key: &Key) -> Result<Vec<SourceView>, Refusal> {
+/// The sources, in order of name.
+pub(crate) fn sources(
+    turn: &Turn<'_>,
+    key: &Key,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Page<SourceView>, Refusal> {
     person(key, "list sources")?;
+    let after = lists::read(cursor, |text| SourceName::new(text).ok())?;
     let tenant: &Tenant = turn.tenant(&key.tenant)?;
     let view = |(name, row): (&SourceName, &crate::state::SourceRow)| SourceView {
         name: name.clone(),
         tools: row.tools.clone(),
         fields: row.fields.clone(),
     };
-    Ok(tenant.sources.iter().map(view).collect())
+    let rows = tenant.sources.iter();
+    let rows = rows.filter(|(name, _)| after.as_ref().is_none_or(|a| *name > a));
+    Ok(page(rows.map(view), limit, |v| v.name.to_string()))
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What callers ask of the engine and what it answers. Plain data: wire forms belong to the server.
 
+mod lists;
 mod step;
 
+pub use lists::{NamespaceView, PageSpec, PrincipalView, ProvenLog, TenantView};
 pub use step::{
     BoundSpec, CallAnswer, ContextPack, Expose, ExposureKind, PackItem, Propose, Reason, Recall,
     StepAnswer, StepOp, StepResult, TaskSpec, ToolResult, Write, Written,
@@ -21,6 +23,10 @@ pub const CONTENT_BYTES_MAX: usize = 65_536;
 pub const QUERY_BYTES_MAX: usize = 4_096;
 /// Most operations in one step.
 pub const STEP_OPS_MAX: usize = 64;
+/// Most entries of one batch.
+pub const BATCH_ENTRIES_MAX: usize = 256;
+/// Longest time for which a rotated key goes on working, in seconds.
+pub const OVERLAP_SECONDS_MAX: u32 = 604_800;
 /// Most items on one page of a list.
 pub const PAGE_MAX: usize = 200;
 /// Most asks of one session that wait at the same time; further ones are denied.
@@ -407,6 +413,17 @@ pub struct Health {
     pub gates: Gates,
     /// Whether the witness was one group behind at open.
     pub witness_was_behind: bool,
+}
+
+/// How the store stands, for an operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Integrity {
+    /// As for everybody.
+    pub health: Health,
+    /// The witness epoch: how often an operator accepted a store in spite of its witness.
+    pub epoch: u64,
+    /// Leaves in the log of the operator's tenant.
+    pub leaves: u64,
 }
 
 /// A tenant to be made, with its first operator key.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The offline audit, proofs, and how the store stands.
 
-use crate::api::Health;
+use crate::admin::operator;
+use crate::api::{Health, Integrity, ProvenLog};
 use crate::event::Event;
 use crate::home::{Home, read_public};
 use crate::refusal::{Fault, Refusal, with_causes};
@@ -33,6 +34,89 @@ pub(crate) fn health(turn: &mut Turn<'_>) -> Result<Health, Refusal> {
     })
 }
 
+/// How the store stands for an operator: of other tenants' damage only the first tenant's is told.
+pub(crate) fn integrity(turn: &mut Turn<'_>, key: &Key) -> Result<Integrity, Refusal> {
+    operator(key, "see the integrity state")?;
+    let mut health = health(turn)?;
+    if turn.core.state.first.as_ref() != Some(&key.tenant) {
+        let own = format!("tenant `{}`:", key.tenant);
+        health.problems.retain(|line| line.starts_with(&own));
+        health.tenants = 1;
+        let entries = turn.tenant(&key.tenant)?.entries.size();
+        health.entries = u64::try_from(entries).unwrap_or(u64::MAX);
+    }
+    let store = turn.core.store()?;
+    Ok(Integrity {
+        health,
+        epoch: store.group().epoch,
+        leaves: store.size(&key.tenant),
+    })
+}
+
+/// Proves that a log of `size` leaves is a prefix of the one under the checkpoint, as JSON.
+pub(crate) fn consistency(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    log: ProvenLog,
+    size: u64,
+) -> Result<String, Refusal> {
+    let store = turn.core.store()?;
+    let heads = store.checkpoint().checkpoint().size;
+    let tenant = store.head(&key.tenant).map_or(0, |head| head.size);
+    let (name, now) = match log {
+        ProvenLog::Heads => ("heads", heads),
+        ProvenLog::Tenant => ("tenant", tenant),
+    };
+    if !(1..=now).contains(&size) {
+        let text = format!("`size` is {size}; give 1 to {now}, the leaves of the {name} log");
+        return Err(Refusal::new(Fault::Malformed, "count_out_of_range", text));
+    }
+    let proof = match log {
+        ProvenLog::Heads => store.consistency(size),
+        ProvenLog::Tenant => store.tenant_consistency(&key.tenant, size),
+    };
+    let proof = proof.map_err(|fault| not_provable(&fault))?;
+    // The tenant's root of today is bound to the checkpoint by the proof of its last leaf.
+    let bound = store.inclusion(&key.tenant, tenant.saturating_sub(1));
+    let bound = bound.map_err(|fault| not_provable(&fault))?;
+    let mut json = serde_json::json!({
+        "log": name,
+        "from_size": size,
+        "size": now,
+        "consistency": nodes(&proof),
+        "checkpoint": bound.checkpoint,
+    });
+    if let (ProvenLog::Tenant, Some(object)) = (log, json.as_object_mut()) {
+        object.insert("tenant".to_owned(), bound.head.tenant.clone().into());
+        object.insert("root".to_owned(), hex(&bound.head.root).into());
+        object.insert(
+            "control".to_owned(),
+            Digest(bound.head.control).to_string().into(),
+        );
+        object.insert("head_index".to_owned(), bound.head_index.into());
+        object.insert(
+            "to_heads_root".to_owned(),
+            nodes(&bound.to_heads_root).into(),
+        );
+        object.insert("group".to_owned(), bound.group.group.into());
+        object.insert("heads_root".to_owned(), hex(&bound.group.heads_root).into());
+        object.insert(
+            "to_checkpoint".to_owned(),
+            nodes(&bound.to_checkpoint).into(),
+        );
+    }
+    Ok(json.to_string())
+}
+
+fn not_provable(fault: &dyn std::fmt::Display) -> Refusal {
+    let text = "it cannot be proved at this moment; ask again";
+    Refusal::new(Fault::Unavailable, "not_provable", text).inside(fault)
+}
+
+fn nodes(nodes: &[NodeHash]) -> Vec<String> {
+    nodes.iter().map(hex).collect()
+}
+
 /// Accepts a store as it is, in spite of its witness, and logs that.
 ///
 /// # Errors
@@ -50,14 +134,8 @@ pub fn new_witness_epoch(home: &Path) -> Result<String, Refusal> {
 /// Proves that an entry is in the signed log, as JSON.
 pub(crate) fn proof(turn: &mut Turn<'_>, key: &Key, id: &EntryId) -> Result<String, Refusal> {
     let entry = turn.entry(key, id)?;
-    let proof = match turn.core.store()?.inclusion(&key.tenant, entry.seq) {
-        Ok(proof) => proof,
-        Err(fault) => {
-            let text = "the entry cannot be proved at this moment; ask again";
-            return Err(Refusal::new(Fault::Unavailable, "not_provable", text).inside(fault));
-        }
-    };
-    let nodes = |nodes: &[NodeHash]| nodes.iter().map(hex).collect::<Vec<_>>();
+    let proof = turn.core.store()?.inclusion(&key.tenant, entry.seq);
+    let proof = proof.map_err(|fault| not_provable(&fault))?;
     let json = serde_json::json!({
         "tenant": proof.head.tenant,
         "seq": proof.seq,

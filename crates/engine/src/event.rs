@@ -215,6 +215,13 @@ pub(crate) enum Event {
         #[serde(with = "text")]
         hash: Digest,
     },
+    /// A key was rotated: it stops working at this moment.
+    KeyEnds {
+        #[serde(with = "text")]
+        hash: Digest,
+        #[serde(with = "text")]
+        at: Micros,
+    },
     NamespaceMade {
         #[serde(with = "text")]
         name: NamespaceName,
@@ -222,6 +229,17 @@ pub(crate) enum Event {
         readers: Vec<PrincipalName>,
         #[serde(with = "text::list")]
         writers: Vec<PrincipalName>,
+    },
+    /// A namespace has other readers and writers.
+    NamespaceChanged {
+        #[serde(with = "text")]
+        name: NamespaceName,
+        #[serde(with = "text::list")]
+        readers: Vec<PrincipalName>,
+        #[serde(with = "text::list")]
+        writers: Vec<PrincipalName>,
+        #[serde(with = "text")]
+        by: PrincipalName,
     },
     ManifestSet {
         json: String,
@@ -348,6 +366,13 @@ pub(crate) enum Event {
     Discarded {
         #[serde(with = "text")]
         entry: EntryId,
+        #[serde(with = "text")]
+        by: PrincipalName,
+    },
+    /// A task fires no more.
+    Cancelled {
+        #[serde(with = "text")]
+        task: EntryId,
         #[serde(with = "text")]
         by: PrincipalName,
     },

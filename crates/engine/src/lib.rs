@@ -13,8 +13,10 @@ mod content;
 mod core;
 mod event;
 mod fire;
+mod further;
 mod home;
 mod index;
+mod lists;
 mod read;
 mod recall;
 mod refusal;
@@ -46,7 +48,7 @@ use ancile_policy::Canonicalise;
 use ancile_screen::Screener;
 use api::{
     ApprovalView, ContextPack, EntryView, FireAnswer, Health, KeyMade, KeySpec, KeyView,
-    LineageView, MandateSpec, MandateView, Page, QuarantineView, Recall, SessionOpened,
+    LineageView, MandateSpec, MandateView, Page, PageSpec, QuarantineView, Recall, SessionOpened,
     SessionSpec, SessionView, SourceView, StepAnswer, StepOp, TaskFilter, TaskView, TenantSpec,
     Write, Written,
 };
@@ -227,7 +229,7 @@ impl Engine {
             Err(poisoned) => poisoned.into_inner(),
         };
         let key = table.get(&hash).ok_or_else(unauthenticated)?;
-        if key.revoked || key.spec.expires.is_some_and(|at| clock() >= at) {
+        if !key.works_at(clock()) {
             return Err(unauthenticated());
         }
         Ok(Caller {
@@ -499,9 +501,12 @@ impl Engine {
         self.with(by, move |t, k| admin::revoke_source(t, k, &name, field))
     }
 
-    /// Lists sources.
-    pub fn sources(&self, by: &Caller) -> Result<Vec<SourceView>, Refusal> {
-        self.with(by, |t, k| admin::sources(t, k))
+    /// Lists sources in order of name.
+    pub fn sources(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<SourceView>, Refusal> {
+        let (cursor, limit) = (page.cursor.map(str::to_owned), page.limit);
+        self.with(by, move |t, k| {
+            admin::sources(t, k, cursor.as_deref(), limit)
+        })
     }
 
     /// Lists the quarantine shelf, newest first.
@@ -540,9 +545,10 @@ impl Engine {
         self.with(by, move |t, k| admin::new_key(t, k, spec))
     }
 
-    /// Lists keys.
-    pub fn keys(&self, by: &Caller) -> Result<Vec<KeyView>, Refusal> {
-        self.with(by, |t, k| admin::keys(t, k))
+    /// Lists keys in order of id.
+    pub fn keys(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<KeyView>, Refusal> {
+        let (cursor, limit) = (page.cursor.map(str::to_owned), page.limit);
+        self.with(by, move |t, k| admin::keys(t, k, cursor.as_deref(), limit))
     }
 
     /// Revokes a key by its id.

@@ -10,7 +10,7 @@ use crate::read::{entry_view, page};
 use crate::refusal::{Fault, Refusal};
 use crate::state::{ApprovalRow, Entry, Key, Tenant};
 use crate::turn::{PERSONS_KEY, Turn, USERS_KEY, forbidden, not_found, tampered, within};
-use ancile_core::{ApprovalId, AuthorityClass, Digest, EntryId, NamespaceName, Role};
+use ancile_core::{ApprovalId, AuthorityClass, Digest, EntryId, EntryKind, NamespaceName, Role};
 use std::sync::Arc;
 
 fn row<'t>(turn: &'t Turn<'_>, key: &Key, id: &ApprovalId) -> Result<&'t ApprovalRow, Refusal> {
@@ -184,6 +184,27 @@ fn reviews(key: &Key, entry: &Entry) -> bool {
     key.spec.role == Role::Operator
         || record.class == AuthorityClass::Untrusted
         || record.author == key.spec.principal
+}
+
+/// Has a task fire no more. A user cancels their own tasks and those of class 4.
+pub(crate) fn cancel(turn: &mut Turn<'_>, key: &Key, id: &EntryId) -> Result<(), Refusal> {
+    if !matches!(key.spec.role, Role::User | Role::Operator) {
+        return Err(forbidden("cancel tasks", PERSONS_KEY));
+    }
+    let entry = turn.entry(key, id)?;
+    if entry.record.kind != EntryKind::Task || !reviews(key, &entry) {
+        return Err(not_found("task"));
+    }
+    let fate = turn.tenant(&key.tenant)?.fate(id);
+    if entry.next_due(&fate).is_none() {
+        let text = "the task fires no more: it ran, was cancelled, or is broken";
+        return Err(Refusal::new(Fault::Conflict, "task_over", text));
+    }
+    let event = Event::Cancelled {
+        task: *id,
+        by: key.spec.principal.clone(),
+    };
+    turn.emit(&key.tenant, &event)
 }
 
 /// The entry on the shelf that has exactly this digest.

@@ -19,6 +19,9 @@ use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeMapSync};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Length of a key's id, in hexadecimal digits of its hash.
+pub(crate) const KEY_ID_CHARS: usize = 16;
+
 /// A key, under the hash of its token.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
@@ -29,9 +32,14 @@ pub(crate) struct Key {
 }
 
 impl Key {
+    /// Whether it can be used at a moment.
+    pub(crate) fn works_at(&self, now: Micros) -> bool {
+        !self.revoked && self.spec.expires.is_none_or(|at| now < at)
+    }
+
     /// The id that lists and revocation use.
     pub(crate) fn id(&self) -> String {
-        self.hash.to_string().chars().take(16).collect()
+        self.hash.to_string().chars().take(KEY_ID_CHARS).collect()
     }
 }
 
@@ -105,6 +113,8 @@ pub(crate) struct Fate {
     pub fired: u32,
     /// When a task last ran.
     pub last_fired: Option<Micros>,
+    /// A person had a task fire no more.
+    pub cancelled: bool,
 }
 
 /// An entry as it was written. What became of it is its [`Fate`].
@@ -123,7 +133,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// When a task is due the first time, or again after it ran.
     pub(crate) fn next_due(&self, fate: &Fate) -> Option<Micros> {
-        let spec = self.task.as_ref()?;
+        let spec = self.task.as_ref().filter(|_| !fate.cancelled)?;
         match fate.last_fired {
             None => Some(spec.due),
             Some(fired) => spec.next_due(fired),
@@ -184,7 +194,7 @@ pub(crate) struct Tenant {
     /// The entries on the quarantine shelf; ids are in order of time.
     pub shelf: RedBlackTreeMapSync<EntryId, ()>,
     fates: HashTrieMapSync<EntryId, Fate>,
-    pub sessions: HashTrieMapSync<SessionId, Arc<Session>>,
+    pub sessions: RedBlackTreeMapSync<SessionId, Arc<Session>>,
     pub permits: HashTrieMapSync<PermitId, PermitRow>,
     pub approvals: RedBlackTreeMapSync<ApprovalId, ApprovalRow>,
     /// Keyed hashes of values that class 4 sessions wrote out: no source grounds them.
@@ -211,7 +221,7 @@ impl Tenant {
             shelf: RedBlackTreeMapSync::new_sync(),
             fates: HashTrieMapSync::new_sync(),
             lost: RedBlackTreeMapSync::new_sync(),
-            sessions: HashTrieMapSync::new_sync(),
+            sessions: RedBlackTreeMapSync::new_sync(),
             permits: HashTrieMapSync::new_sync(),
             approvals: RedBlackTreeMapSync::new_sync(),
             wrote: HashTrieSetSync::new_sync(),
@@ -386,6 +396,11 @@ impl State {
             Event::KeyRevoked { hash } => {
                 let key = self.keys.get_mut(hash).ok_or("no such key")?;
                 key.revoked = true;
+                Ok(())
+            }
+            Event::KeyEnds { hash, at } => {
+                let key = self.keys.get_mut(hash).ok_or("no such key")?;
+                key.spec.expires = Some(key.spec.expires.map_or(*at, |old| old.min(*at)));
                 Ok(())
             }
             _ => self.tenant_mut(name)?.apply(seq, event, texts),

@@ -134,11 +134,10 @@ impl<'a> Turn<'a> {
             .keys
             .get(&caller.hash)
             .ok_or_else(unauthenticated)?;
-        let expired = key.spec.expires.is_some_and(|at| self.now >= at);
-        if key.revoked || expired {
-            Err(unauthenticated())
-        } else {
+        if key.works_at(self.now) {
             Ok(key.clone())
+        } else {
+            Err(unauthenticated())
         }
     }
 

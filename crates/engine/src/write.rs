@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The write gate: submission, screening, record, store and ledger, through one entry point.
 
-use crate::api::{CONTENT_BYTES_MAX, Gates, KeySpec, Write, Written};
+use crate::api::{BATCH_ENTRIES_MAX, CONTENT_BYTES_MAX, Gates, KeySpec, Write, Written};
 use crate::content::Content;
 use crate::event::{Event, roots_text};
 use crate::home::random;
@@ -108,6 +108,28 @@ pub(crate) fn write(
         replace(turn, key, &old, &written.id)?;
     }
     Ok(written)
+}
+
+/// Writes entries in order, all or none.
+pub(crate) fn batch(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    ops: Vec<Write>,
+) -> Result<Vec<Written>, Refusal> {
+    if !(1..=BATCH_ENTRIES_MAX).contains(&ops.len()) {
+        let text = format!(
+            "the batch has {} entries; give 1 to {BATCH_ENTRIES_MAX}; send several",
+            ops.len()
+        );
+        return Err(Refusal::new(Fault::Malformed, "count_out_of_range", text));
+    }
+    let one = |(at, op)| {
+        write(turn, key, None, op).map_err(|refusal| Refusal {
+            outside: format!("entry {at}: {}", refusal.outside),
+            ..refusal
+        })
+    };
+    ops.into_iter().enumerate().map(one).collect()
 }
 
 /// Logs that a new entry stands in the place of an old one, apart from its record.

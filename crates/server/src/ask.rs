@@ -146,11 +146,6 @@ impl Reply {
         })
     }
 
-    /// 200 with a whole list.
-    pub(crate) fn list<T, W: Serialize + From<T>>(items: Vec<T>) -> Result<Self, Problem> {
-        Self::page::<T, W>(Page { items, next: None })
-    }
-
     /// 200 with text that is one already.
     pub(crate) fn text(content_type: &'static str, text: String) -> Self {
         let body = text.into_bytes();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys, tenants, namespaces, the manifest, and how the store stands.
 
-use super::{file_or_stdin, given, json_of};
-use crate::client::segment;
+use super::{PageArgs, file_or_stdin, given, json_of};
+use crate::client::{Client, segment};
 use crate::failure::{Exit, Failure};
 use crate::place::{KeyRole, Place};
 use crate::print::{self, Answer};
@@ -38,7 +38,18 @@ pub enum Key {
         expires: Option<i64>,
     },
     /// List keys
-    List,
+    List {
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Make a key like another, which stops working; the new token is printed this once
+    Rotate {
+        /// The id of the key that ends
+        id: String,
+        /// How long it goes on working; at most 604800
+        #[arg(long, default_value_t = 0, value_name = "SECONDS")]
+        overlap: u32,
+    },
     /// Revoke a key
     Revoke {
         /// The key's id
@@ -70,8 +81,8 @@ pub fn key(place: &Place, args: &Key) -> Result<Answer, Failure> {
             ]);
             server.post("/v1/keys", &body).map(Answer::plain)
         }
-        Key::List => {
-            let value = server.get("/v1/keys")?;
+        Key::List { page } => {
+            let value = server.get(&format!("/v1/keys{}", page.query(&[])))?;
             let columns = [
                 "id",
                 "key.principal",
@@ -82,6 +93,11 @@ pub fn key(place: &Place, args: &Key) -> Result<Answer, Failure> {
                 "revoked",
             ];
             Ok(Answer::page(value, &columns))
+        }
+        Key::Rotate { id, overlap } => {
+            let path = format!("/v1/keys/{}/rotate", segment(id));
+            let body = json!({ "overlap_seconds": overlap });
+            server.post(&path, &body).map(Answer::plain)
         }
         Key::Revoke { id } => {
             server.post(&format!("/v1/keys/{}/revoke", segment(id)), &json!({}))?;
@@ -102,16 +118,44 @@ pub enum Tenant {
         #[arg(long, default_value = "operator")]
         operator: String,
     },
+    /// List tenants
+    List {
+        #[command(flatten)]
+        page: PageArgs,
+    },
 }
 
 /// Runs `ancile tenant`.
 pub fn tenant(place: &Place, args: &Tenant) -> Result<Answer, Failure> {
-    let Tenant::Create { name, operator } = args;
-    let body = json!({ "name": name, "operator": operator });
-    place
-        .connect(KeyRole::Operator)?
-        .post("/v1/tenants", &body)
-        .map(Answer::plain)
+    let server = place.connect(KeyRole::Operator)?;
+    match args {
+        Tenant::Create { name, operator } => {
+            let body = json!({ "name": name, "operator": operator });
+            server.post("/v1/tenants", &body).map(Answer::plain)
+        }
+        Tenant::List { page } => {
+            let value = server.get(&format!("/v1/tenants{}", page.query(&[])))?;
+            Ok(Answer::page(value, &["name", "namespaces", "entries"]))
+        }
+    }
+}
+
+/// `ancile principal`
+#[derive(Subcommand)]
+pub enum Principal {
+    /// List the principals that keys were made for
+    List {
+        #[command(flatten)]
+        page: PageArgs,
+    },
+}
+
+/// Runs `ancile principal`.
+pub fn principal(place: &Place, args: &Principal) -> Result<Answer, Failure> {
+    let Principal::List { page } = args;
+    let server = place.connect(KeyRole::Operator)?;
+    let value = server.get(&format!("/v1/principals{}", page.query(&[])))?;
+    Ok(Answer::page(value, &["name", "roles", "keys", "working"]))
 }
 
 /// `ancile namespace`
@@ -128,19 +172,60 @@ pub enum Namespace {
         #[arg(long = "writer")]
         writers: Vec<String>,
     },
+    /// Give a namespace other readers and writers
+    Change {
+        /// Its name
+        name: String,
+        /// Who may read it; none given: every key that reaches it
+        #[arg(long = "reader")]
+        readers: Vec<String>,
+        /// Who may write it; none given: every key that reaches it
+        #[arg(long = "writer")]
+        writers: Vec<String>,
+    },
+    /// List namespaces
+    List {
+        #[command(flatten)]
+        page: PageArgs,
+    },
 }
 
 /// Runs `ancile namespace`.
 pub fn namespace(place: &Place, args: &Namespace) -> Result<Answer, Failure> {
-    let Namespace::Create {
-        name,
-        readers,
-        writers,
-    } = args;
-    let body = json!({ "name": name, "readers": readers, "writers": writers });
     let server = place.connect(KeyRole::Operator)?;
+    match args {
+        Namespace::Create {
+            name,
+            readers,
+            writers,
+        } => make_namespace(&server, name, readers, writers),
+        Namespace::Change {
+            name,
+            readers,
+            writers,
+        } => {
+            let body = json!({ "readers": readers, "writers": writers });
+            server.put(&format!("/v1/namespaces/{}", segment(name)), &body)?;
+            let text = format!("changed {}", print::line(name));
+            Ok(Answer::with(json!({ "changed": name }), text))
+        }
+        Namespace::List { page } => {
+            let value = server.get(&format!("/v1/namespaces{}", page.query(&[])))?;
+            let columns = ["name", "readers", "writers", "reads", "writes"];
+            Ok(Answer::page(value, &columns))
+        }
+    }
+}
+
+fn make_namespace(
+    server: &Client,
+    name: &str,
+    readers: &[String],
+    writers: &[String],
+) -> Result<Answer, Failure> {
+    let body = json!({ "name": name, "readers": readers, "writers": writers });
     server.post("/v1/namespaces", &body)?;
-    let keys = reaching(&server.get("/v1/keys")?, name);
+    let keys = reaching(&server.all("/v1/keys")?, name);
     let mut text = format!("made {}\n", print::line(name));
     if keys.is_empty() {
         text.push_str("no key reaches it yet: a key reaches the namespaces it was made with\n");
@@ -168,15 +253,13 @@ pub fn namespace(place: &Place, args: &Namespace) -> Result<Answer, Failure> {
 }
 
 /// The keys of a list that reach a namespace and are not revoked.
-fn reaching(list: &Value, namespace: &str) -> Vec<Value> {
-    let items = list.get("items").and_then(Value::as_array);
+fn reaching(keys: &[Value], namespace: &str) -> Vec<Value> {
     let reaches = |item: &&Value| {
         let named = item.pointer("/key/namespaces").and_then(Value::as_array);
         let named = named.is_some_and(|all| all.iter().any(|one| one == namespace));
         named && item.get("revoked") != Some(&Value::Bool(true))
     };
-    let found = items.into_iter().flatten().filter(reaches);
-    found.cloned().collect()
+    keys.iter().filter(reaches).cloned().collect()
 }
 
 /// `ancile manifest`
@@ -218,6 +301,15 @@ pub fn checkpoint(place: &Place) -> Result<Answer, Failure> {
         json!({ "checkpoint": note }),
         print::lines(&note, 0),
     ))
+}
+
+/// Runs `ancile integrity`: exit 0 where all holds, 5 where something is damaged.
+pub fn integrity(place: &Place) -> Result<Answer, Failure> {
+    let value = place.connect(KeyRole::Operator)?.get("/v1/integrity")?;
+    let whole = value.get("integrity").and_then(Value::as_str) == Some("verified");
+    let exit = if whole { Exit::Done } else { Exit::Damaged };
+    let text = print::block(&value, 0);
+    Ok(Answer { value, text, exit })
 }
 
 /// Runs `ancile health`: exit 0 where all holds, 5 where something is damaged, 6 without a server.

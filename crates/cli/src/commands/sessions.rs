@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sessions, steps, and what was shown in them.
 
-use super::{file_or_stdin, given, json_of, text_or_stdin};
+use super::{PageArgs, file_or_stdin, given, json_of, text_or_stdin};
 use crate::client::{Client, segment};
 use crate::failure::{Exit, Failure};
 use crate::place::{KeyRole, Place};
@@ -32,6 +32,11 @@ pub enum Session {
         /// Print the session and its token as shell variables, for `eval "$(...)"`
         #[arg(long)]
         env: bool,
+    },
+    /// List sessions, newest first
+    List {
+        #[command(flatten)]
+        page: PageArgs,
     },
     /// Show a session
     Show {
@@ -156,6 +161,12 @@ pub fn session(place: &Place, args: Session) -> Result<Answer, Failure> {
                 true => Answer::with(value.clone(), variables(&value)),
                 false => Answer::plain(value),
             })
+        }
+        Session::List { page } => {
+            let path = format!("/v1/sessions{}", page.query(&[]));
+            let value = place.connect(KeyRole::Host)?.get(&path)?;
+            let columns = ["id", "agent", "user", "namespace", "class", "closed"];
+            Ok(Answer::page(value, &columns))
         }
         Session::Show { id } => {
             let path = format!("/v1/sessions/{}", segment(&id));

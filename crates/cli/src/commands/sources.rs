@@ -42,7 +42,10 @@ pub enum Source {
         field: Option<String>,
     },
     /// List sources
-    List,
+    List {
+        #[command(flatten)]
+        page: super::PageArgs,
+    },
 }
 
 /// What the values of a field count as.
@@ -90,8 +93,8 @@ pub fn run(place: &Place, args: &Source) -> Result<Answer, Failure> {
             let text = format!("revoked {}", print::line(name));
             Ok(Answer::with(json!({ "revoked": name }), text))
         }
-        Source::List => {
-            let value = server.get("/v1/sources")?;
+        Source::List { page } => {
+            let value = server.get(&format!("/v1/sources{}", page.query(&[])))?;
             let items = value.get("items").cloned().unwrap_or_else(|| value.clone());
             let text = match items.as_array().is_none_or(Vec::is_empty) {
                 true => "none".to_owned(),

@@ -41,6 +41,11 @@ pub enum Task {
         #[command(flatten)]
         page: PageArgs,
     },
+    /// Have a task fire no more
+    Cancel {
+        /// The task
+        id: String,
+    },
     /// Fire a due task: exit 0 permitted, 1 it or its call denied, 3 it or its call asked
     Fire {
         /// The task
@@ -99,6 +104,12 @@ pub fn run(place: &Place, args: Task) -> Result<Answer, Failure> {
                 "entry.text",
             ];
             Ok(Answer::page(value, &columns))
+        }
+        Task::Cancel { id } => {
+            let path = format!("/v1/tasks/{}/cancel", segment(&id));
+            place.connect(KeyRole::User)?.post(&path, &json!({}))?;
+            let text = format!("cancelled {}", print::line(&id));
+            Ok(Answer::with(json!({ "cancelled": id }), text))
         }
         Task::Fire { id, agent, user } => {
             let path = format!("/v1/tasks/{}/fire", segment(&id));

@@ -479,6 +479,52 @@ fn operators_make_keys_namespaces_sources_and_tenants() {
 }
 
 #[test]
+fn operators_list_change_and_rotate() {
+    let scene = Scene::served();
+    let names = |args: &[&str]| {
+        let items = scene.json(args)["items"].clone();
+        let items = items.as_array().unwrap().iter();
+        items
+            .map(|item| item["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(&["namespace", "list"]), ["main"]);
+    let change = ["namespace", "change", "main", "--writer", "alice"];
+    assert_eq!(scene.run(&change).code, 0);
+    let list = scene.json(&["namespace", "list"]);
+    assert_eq!(list["items"][0]["writers"], json!(["alice"]));
+    assert_eq!(names(&["tenant", "list"]), ["default"]);
+    assert_eq!(
+        names(&["principal", "list", "--limit", "2"]),
+        ["alice", "assistant"]
+    );
+    let opened = scene.json(&["session", "open"]);
+    let sessions = scene.json(&["session", "list"]);
+    assert_eq!(sessions["items"][0]["id"], opened["id"]);
+    let state = scene.json(&["integrity"]);
+    assert_eq!(
+        (&state["integrity"], &state["problems"]),
+        (&json!("verified"), &json!([]))
+    );
+    let task = scene.json(&["task", "add", "water the plants", "--due", "2100-01-01"]);
+    let cancel = ["task", "cancel", task["id"].as_str().unwrap()];
+    assert_eq!(scene.run(&cancel).code, 0);
+    assert_eq!(scene.run(&cancel).code, 1, "once");
+    let keys = scene.json(&["key", "list"]);
+    let mut keys = keys["items"].as_array().unwrap().iter();
+    let user = keys.find(|k| k["key"]["role"] == "user").unwrap();
+    let rotated = scene.json(&["key", "rotate", user["id"].as_str().unwrap()]);
+    assert_eq!(
+        scene.run(&["recall", "plants"]).code,
+        1,
+        "the old key ended"
+    );
+    std::fs::write(scene.path("new.key"), rotated["token"].as_str().unwrap()).unwrap();
+    let recall = ["--key-file", "new.key", "recall", "plants"];
+    assert_eq!(scene.run(&recall).code, 0);
+}
+
+#[test]
 fn audit_finds_an_edit_and_needs_only_the_public_key() {
     let scene = made();
     scene.json(&["write", "the boiler man comes on Friday"]);

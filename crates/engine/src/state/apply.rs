@@ -18,13 +18,20 @@ impl Tenant {
         texts: &BTreeMap<usize, String>,
     ) -> Result<(), String> {
         match event {
-            Event::TenantMade { .. } | Event::KeyMade { .. } | Event::KeyRevoked { .. } => {
-                Err("event belongs to the whole store".to_owned())
-            }
+            Event::TenantMade { .. }
+            | Event::KeyMade { .. }
+            | Event::KeyRevoked { .. }
+            | Event::KeyEnds { .. } => Err("event belongs to the whole store".to_owned()),
             Event::NamespaceMade {
                 name,
                 readers,
                 writers,
+            }
+            | Event::NamespaceChanged {
+                name,
+                readers,
+                writers,
+                ..
             } => {
                 let namespace = Namespace {
                     readers: readers.clone(),
@@ -70,6 +77,7 @@ impl Tenant {
             | Event::Quarantined { .. }
             | Event::Released { .. }
             | Event::Discarded { .. }
+            | Event::Cancelled { .. }
             | Event::Fired { .. } => self.apply_entry(event),
         }
     }
@@ -262,6 +270,9 @@ impl Tenant {
                     fate.discarded = true;
                 });
                 self.shelf.remove_mut(entry);
+            }
+            Event::Cancelled { task, .. } => {
+                self.edit_fate(task, |fate| fate.cancelled = true);
             }
             Event::Fired {
                 task, at, decision, ..

@@ -16,6 +16,7 @@ mod attacks;
 mod concurrency;
 mod faults;
 mod kill;
+mod lists;
 mod odd_orders;
 mod promises;
 mod recall;

@@ -3,7 +3,9 @@
 
 use crate::ask::{Ask, JSON, Reply};
 use crate::problem::Problem;
-use crate::wire::entry::{EntryBody, LineageBody, WriteBody, WrittenBody};
+use crate::wire::entry::{
+    BatchBody, BatchWrittenBody, EntryBody, LineageBody, WriteBody, WrittenBody,
+};
 use crate::wire::recall::{PackBody, RecallBody};
 
 /// Writes an entry outside a session.
@@ -11,6 +13,13 @@ pub(crate) fn write(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let write = ask.json::<WriteBody>()?.write()?;
     let written = ask.engine.write(ask.caller, write)?;
     Reply::created(&WrittenBody::from(written))
+}
+
+/// Writes several entries outside a session, all or none.
+pub(crate) fn batch(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let writes = ask.json::<BatchBody>()?.writes()?;
+    let written = ask.engine.write_batch(ask.caller, writes)?;
+    Reply::created(&BatchWrittenBody::from(written))
 }
 
 /// Lists entries.

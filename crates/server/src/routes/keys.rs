@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys, tenants, namespaces, the checkpoint and health.
 
-use crate::ask::{Ask, Reply, TEXT};
+use crate::ask::{Ask, JSON, Reply, TEXT};
 use crate::problem::Problem;
-use crate::wire::key::{HealthBody, KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, TenantBody};
+use crate::wire::key::{
+    HealthBody, KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody,
+};
+use crate::wire::lists::{
+    IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, TenantViewBody,
+};
 use crate::wire::spelled::bare_list;
 use ancile_engine::Engine;
 use axum::http::StatusCode;
@@ -17,7 +22,21 @@ pub(crate) fn make(ask: &Ask<'_>) -> Result<Reply, Problem> {
 
 /// Lists keys, without tokens.
 pub(crate) fn list(ask: &Ask<'_>) -> Result<Reply, Problem> {
-    Reply::list::<_, KeyViewBody>(ask.engine.keys(ask.caller)?)
+    let page = ask.engine.keys(ask.caller, ask.query().page()?)?;
+    Reply::page::<_, KeyViewBody>(page)
+}
+
+/// Makes a key like another, which ends after an overlap.
+pub(crate) fn rotate(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let overlap = ask.json::<RotateBody>()?.overlap()?;
+    let made = ask.engine.rotate_key(ask.caller, ask.name(), overlap)?;
+    Reply::created(&KeyMadeBody::from(made))
+}
+
+/// Lists principals.
+pub(crate) fn principals(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let page = ask.engine.principals(ask.caller, ask.query().page()?)?;
+    Reply::page::<_, PrincipalViewBody>(page)
 }
 
 /// Revokes a key.
@@ -41,6 +60,42 @@ pub(crate) fn make_namespace(ask: &Ask<'_>) -> Result<Reply, Problem> {
     ask.engine
         .make_namespace(ask.caller, body.name.0, readers, writers)?;
     Ok(Reply::nothing())
+}
+
+/// Lists tenants.
+pub(crate) fn tenants(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let page = ask.engine.tenants(ask.caller, ask.query().page()?)?;
+    Reply::page::<_, TenantViewBody>(page)
+}
+
+/// Lists namespaces.
+pub(crate) fn namespaces(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let page = ask.engine.namespaces(ask.caller, ask.query().page()?)?;
+    Reply::page::<_, NamespaceViewBody>(page)
+}
+
+/// Gives a namespace other readers and writers.
+pub(crate) fn change_namespace(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let name = ask.named()?;
+    let body: NamespaceListsBody = ask.json()?;
+    let (readers, writers) = (bare_list(body.readers), bare_list(body.writers));
+    ask.engine
+        .change_namespace(ask.caller, name, readers, writers)?;
+    Ok(Reply::nothing())
+}
+
+/// Says how the store stands; to an operator.
+pub(crate) fn integrity(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let state = ask.engine.integrity(ask.caller)?;
+    Reply::ok(&IntegrityBody::from(state))
+}
+
+/// Proves that an earlier log is a prefix of the one under the checkpoint.
+pub(crate) fn consistency(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let query = ask.query();
+    let (log, size) = (query.log()?, query.size()?);
+    let text = ask.engine.consistency(ask.caller, log, size)?;
+    Ok(Reply::text(JSON, text))
 }
 
 /// Shows the signed head of all logs.

@@ -11,10 +11,17 @@ pub(crate) mod sources;
 use crate::ask::List;
 use crate::route::{Route, get, in_session, open, post, put};
 use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
-use crate::wire::entry::{EntryBody, LineageBody, TaskViewBody, WriteBody, WrittenBody};
-use crate::wire::key::{HealthBody, KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, TenantBody};
+use crate::wire::entry::{
+    BatchBody, BatchWrittenBody, EntryBody, LineageBody, TaskViewBody, WriteBody, WrittenBody,
+};
+use crate::wire::key::{
+    HealthBody, KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody,
+};
+use crate::wire::lists::{
+    IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, TenantViewBody,
+};
 use crate::wire::mandate::{DraftBody, MandateBody, MandateViewBody, ManifestSetBody};
-use crate::wire::query::{NAMESPACE_PAGE, PAGE, TASK_PAGE};
+use crate::wire::query::{CONSISTENCY, NAMESPACE_PAGE, PAGE, TASK_PAGE};
 use crate::wire::recall::{PackBody, RecallBody};
 use crate::wire::review::{ApprovalBody, DigestBody, QuarantineBody, ReleaseBody};
 use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
@@ -28,6 +35,9 @@ pub const ROUTES: &[Route] = &[
     post("/v1/sessions", "Open a session", sessions::open)
         .takes::<SessionBody>()
         .creates::<SessionOpenedBody>(),
+    get("/v1/sessions", "List sessions", sessions::list)
+        .with_query(PAGE)
+        .gives::<List<SessionViewBody>>(),
     get("/v1/sessions/{id}", "Show a session", sessions::show).gives::<SessionViewBody>(),
     in_session(
         "/v1/sessions/{id}/step",
@@ -62,6 +72,13 @@ pub const ROUTES: &[Route] = &[
     )
     .takes::<WriteBody>()
     .creates::<WrittenBody>(),
+    post(
+        "/v1/entries/batch",
+        "Write entries outside a session, all or none",
+        entries::batch,
+    )
+    .takes::<BatchBody>()
+    .creates::<BatchWrittenBody>(),
     get("/v1/entries", "List entries", entries::list)
         .with_query(NAMESPACE_PAGE)
         .gives::<List<EntryBody>>(),
@@ -87,6 +104,11 @@ pub const ROUTES: &[Route] = &[
     post("/v1/tasks/{id}/fire", "Fire a due task", sessions::fire)
         .takes::<FireBody>()
         .gives::<FireAnswerBody>(),
+    post(
+        "/v1/tasks/{id}/cancel",
+        "Have a task fire no more",
+        sessions::cancel,
+    ),
     get("/v1/manifest", "Show the tool manifest", mandates::manifest).gives::<Value>(),
     put(
         "/v1/manifest",
@@ -125,7 +147,9 @@ pub const ROUTES: &[Route] = &[
     .takes::<DigestBody>()
     .gives::<ApprovalBody>(),
     post("/v1/approvals/{id}/deny", "Deny an ask", review::deny).gives::<ApprovalBody>(),
-    get("/v1/sources", "List sources", sources::list).gives::<List<SourceViewBody>>(),
+    get("/v1/sources", "List sources", sources::list)
+        .with_query(PAGE)
+        .gives::<List<SourceViewBody>>(),
     post("/v1/sources", "Register a source", sources::register).takes::<SourceBody>(),
     post(
         "/v1/sources/{name}/approve",
@@ -158,16 +182,53 @@ pub const ROUTES: &[Route] = &[
     post("/v1/keys", "Make a key", keys::make)
         .takes::<KeyBody>()
         .creates::<KeyMadeBody>(),
-    get("/v1/keys", "List keys", keys::list).gives::<List<KeyViewBody>>(),
+    get("/v1/keys", "List keys", keys::list)
+        .with_query(PAGE)
+        .gives::<List<KeyViewBody>>(),
+    post(
+        "/v1/keys/{id}/rotate",
+        "Make a key like another, which ends",
+        keys::rotate,
+    )
+    .takes::<RotateBody>()
+    .creates::<KeyMadeBody>(),
     post("/v1/keys/{id}/revoke", "Revoke a key", keys::revoke),
+    get("/v1/principals", "List principals", keys::principals)
+        .with_query(PAGE)
+        .gives::<List<PrincipalViewBody>>(),
     post("/v1/tenants", "Make a tenant", keys::make_tenant)
         .takes::<TenantBody>()
         .creates::<KeyMadeBody>(),
+    get("/v1/tenants", "List tenants", keys::tenants)
+        .with_query(PAGE)
+        .gives::<List<TenantViewBody>>(),
     post("/v1/namespaces", "Make a namespace", keys::make_namespace).takes::<NamespaceBody>(),
+    get("/v1/namespaces", "List namespaces", keys::namespaces)
+        .with_query(PAGE)
+        .gives::<List<NamespaceViewBody>>(),
+    put(
+        "/v1/namespaces/{name}",
+        "Change who may read and write a namespace",
+        keys::change_namespace,
+    )
+    .takes::<NamespaceListsBody>(),
+    get(
+        "/v1/integrity",
+        "Say how the store stands, for an operator",
+        keys::integrity,
+    )
+    .gives::<IntegrityBody>(),
     get(
         "/v1/checkpoint",
         "Show the signed checkpoint",
         keys::checkpoint,
     )
     .gives_text(),
+    get(
+        "/v1/consistency",
+        "Prove that an earlier log is a prefix of today's",
+        keys::consistency,
+    )
+    .with_query(CONSISTENCY)
+    .gives::<Value>(),
 ];

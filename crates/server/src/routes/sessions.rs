@@ -17,6 +17,12 @@ pub(crate) fn open(ask: &Ask<'_>) -> Result<Reply, Problem> {
     Reply::created(&SessionOpenedBody::from(opened))
 }
 
+/// Lists the sessions that the caller sees.
+pub(crate) fn list(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let page = ask.engine.sessions(ask.caller, ask.query().page()?)?;
+    Reply::page::<_, SessionViewBody>(page)
+}
+
 /// Shows a session to its opener.
 pub(crate) fn show(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let view = ask.engine.session(ask.caller, ask.named()?)?;
@@ -79,6 +85,13 @@ pub(crate) fn tasks(ask: &Ask<'_>) -> Result<Reply, Problem> {
         .engine
         .tasks(ask.caller, filter, query.cursor(), query.limit()?)?;
     Reply::page::<_, TaskViewBody>(page)
+}
+
+/// Has a task fire no more.
+pub(crate) fn cancel(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    ask.no_body()?;
+    ask.engine.cancel_task(ask.caller, ask.named()?)?;
+    Ok(Reply::nothing())
 }
 
 /// Fires a task.

@@ -9,7 +9,8 @@ use ancile_core::SourceField;
 
 /// Lists sources.
 pub(crate) fn list(ask: &Ask<'_>) -> Result<Reply, Problem> {
-    Reply::list::<_, SourceViewBody>(ask.engine.sources(ask.caller)?)
+    let page = ask.engine.sources(ask.caller, ask.query().page()?)?;
+    Reply::page::<_, SourceViewBody>(page)
 }
 
 /// Registers a source.

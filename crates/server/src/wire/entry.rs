@@ -92,6 +92,38 @@ impl WriteBody {
     }
 }
 
+/// Entries to be written in order, all or none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BatchBody {
+    #[schemars(length(min = 1, max = 256))]
+    entries: Vec<Object<WriteBody>>,
+}
+
+impl BatchBody {
+    /// The writes.
+    pub(crate) fn writes(self) -> Result<Vec<Write>, Problem> {
+        let one = |(at, body): (usize, Object<WriteBody>)| {
+            body.0.write().map_err(|p| p.within(&format!("entry {at}")))
+        };
+        self.entries.into_iter().enumerate().map(one).collect()
+    }
+}
+
+/// What became of a batch, entry by entry.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BatchWrittenBody {
+    written: Vec<WrittenBody>,
+}
+
+impl From<Vec<Written>> for BatchWrittenBody {
+    fn from(written: Vec<Written>) -> Self {
+        Self {
+            written: written.into_iter().map(WrittenBody::from).collect(),
+        }
+    }
+}
+
 /// What became of a write.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WrittenBody {

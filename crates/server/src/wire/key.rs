@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys, tenants, namespaces and health on the wire.
 
-use super::micros;
 use super::spelled::{Spelled, bare, bare_list, spelled_list};
+use super::{count, micros};
+use crate::problem::Problem;
 use ancile_core::{Channel, Micros, NamespaceName, PrincipalName, Role, TenantName};
-use ancile_engine::api::{Gates, Health, KeyMade, KeySpec, KeyView, TenantSpec};
+use ancile_engine::api::{
+    Gates, Health, KeyMade, KeySpec, KeyView, OVERLAP_SECONDS_MAX, TenantSpec,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +51,24 @@ impl From<KeySpec> for KeyBody {
             relays_user: spec.relays_user,
             expires: micros(spec.expires),
         }
+    }
+}
+
+/// How a key is rotated.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RotateBody {
+    /// How long the old key goes on working; not at all by default.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 604_800))]
+    overlap_seconds: i64,
+}
+
+impl RotateBody {
+    /// The overlap in seconds.
+    pub(crate) fn overlap(&self) -> Result<u32, Problem> {
+        let given = Some(self.overlap_seconds);
+        count("overlap_seconds", given, 0..=OVERLAP_SECONDS_MAX).map(Option::unwrap_or_default)
     }
 }
 

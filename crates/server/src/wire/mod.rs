@@ -5,6 +5,7 @@
 pub(crate) mod act;
 pub(crate) mod entry;
 pub(crate) mod key;
+pub(crate) mod lists;
 pub(crate) mod mandate;
 pub(crate) mod operation;
 pub(crate) mod query;

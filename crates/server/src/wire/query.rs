@@ -4,7 +4,7 @@
 use super::spelled::{Spelling, echo};
 use crate::problem::Problem;
 use ancile_core::NamespaceName;
-use ancile_engine::api::PAGE_MAX;
+use ancile_engine::api::{PAGE_MAX, PageSpec, ProvenLog};
 use axum::extract::Query as Pairs;
 use axum::http::Uri;
 use serde_json::{Value, json};
@@ -20,6 +20,11 @@ pub(crate) const NAMESPACE_PAGE: &[&str] = &[NAMESPACE, CURSOR, LIMIT];
 /// The parameters of the list of tasks.
 pub(crate) const TASK_PAGE: &[&str] = &[NAMESPACE, DUE, CURSOR, LIMIT];
 
+/// The parameters of a consistency proof.
+pub(crate) const CONSISTENCY: &[&str] = &[LOG, SIZE];
+
+const LOG: &str = "log";
+const SIZE: &str = "size";
 const NAMESPACE: &str = "namespace";
 const DUE: &str = "due";
 const CURSOR: &str = "cursor";
@@ -69,6 +74,39 @@ impl Query {
         self.get(CURSOR)
     }
 
+    /// Which log a consistency proof is of.
+    pub(crate) fn log(&self) -> Result<ProvenLog, Problem> {
+        match self.get(LOG) {
+            None | Some("heads") => Ok(ProvenLog::Heads),
+            Some("tenant") => Ok(ProvenLog::Tenant),
+            Some(other) => Err(invalid(format!(
+                "query parameter `log` is {}; give heads or tenant",
+                echo(other)
+            ))),
+        }
+    }
+
+    /// The size of the earlier log, which must be given.
+    pub(crate) fn size(&self) -> Result<u64, Problem> {
+        let text = self.get(SIZE).ok_or_else(|| {
+            invalid("query parameter `size` is missing; add the leaves of the earlier log")
+        })?;
+        text.parse().map_err(|_| {
+            invalid(format!(
+                "query parameter `size` is {}; give a whole number from 1",
+                echo(text)
+            ))
+        })
+    }
+
+    /// Which part of a list is asked for.
+    pub(crate) fn page(&self) -> Result<PageSpec<'_>, Problem> {
+        Ok(PageSpec {
+            cursor: self.cursor(),
+            limit: self.limit()?,
+        })
+    }
+
     /// Whether only tasks that are due now are asked for.
     pub(crate) fn due(&self) -> Result<bool, Problem> {
         match self.get(DUE) {
@@ -106,13 +144,16 @@ impl Query {
 pub(crate) fn parameter(name: &str) -> Value {
     let schema = match name {
         NAMESPACE => NamespaceName::schema().to_value(),
+        LOG => json!({"type": "string", "enum": ["heads", "tenant"], "default": "heads"}),
+        SIZE => json!({"type": "integer", "minimum": 1}),
         DUE => json!({"type": "boolean", "default": false}),
         LIMIT => json!({
             "type": "integer", "minimum": 1, "maximum": PAGE_MAX, "default": PAGE_DEFAULT,
         }),
         _ => json!({"type": "string"}),
     };
-    json!({"name": name, "in": "query", "required": name == NAMESPACE, "schema": schema})
+    let required = [NAMESPACE, SIZE].contains(&name);
+    json!({"name": name, "in": "query", "required": required, "schema": schema})
 }
 
 fn invalid(detail: impl Into<String>) -> Problem {

@@ -7,8 +7,8 @@ use ancile_core::{
     LOCATOR_BYTES_MAX, PARENTS_MAX, PERMIT_SECONDS, VALUE_DEPTH_MAX, VALUE_NODES_MAX,
 };
 use ancile_engine::api::{
-    APPROVAL_SECONDS, CONTENT_BYTES_MAX, OPEN_ASKS_MAX, PAGE_MAX, QUERY_BYTES_MAX,
-    REASON_BYTES_MAX, STEP_OPS_MAX,
+    APPROVAL_SECONDS, BATCH_ENTRIES_MAX, CONTENT_BYTES_MAX, OPEN_ASKS_MAX, OVERLAP_SECONDS_MAX,
+    PAGE_MAX, QUERY_BYTES_MAX, REASON_BYTES_MAX, STEP_OPS_MAX,
 };
 use ancile_server::limits::{
     BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_SECONDS, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_SECONDS,
@@ -92,6 +92,7 @@ fn the_document_gives_the_limits_that_hold() {
         QUERY_BYTES_MAX,
         REASON_BYTES_MAX,
         STEP_OPS_MAX,
+        BATCH_ENTRIES_MAX,
         PAGE_MAX,
         PARENTS_MAX,
         VALUE_NODES_MAX,
@@ -104,6 +105,7 @@ fn the_document_gives_the_limits_that_hold() {
         i64::try_from(WORK_SECONDS).unwrap(),
         PERMIT_SECONDS,
         APPROVAL_SECONDS,
+        i64::from(OVERLAP_SECONDS_MAX),
     ];
     let is: BTreeSet<String> = limits
         .iter()

@@ -300,7 +300,7 @@ fn a_query_is_told_which_parameter_is_wrong_and_what_would_do() {
          leave it out"
     );
     assert_eq!(
-        detail("/v1/sources?limit=1"),
+        detail("/v1/manifest?limit=1"),
         "query parameter `limit` is not known here; this path takes none; leave it out"
     );
     assert_eq!(

@@ -22,6 +22,9 @@ pub const ROWS: &[(Verb, &str, Statuses, Make)] = &[
         let body = json!({"agent": "assistant", "user": "alice", "namespace": "main"});
         Asked::post("/v1/sessions", &body)
     }),
+    (Verb::Get, "/v1/sessions", [200, 200, 200, 200], |_| {
+        Asked::get("/v1/sessions")
+    }),
     (Verb::Get, "/v1/sessions/{id}", [200, 200, 200, 404], |w| {
         Asked::get(format!("/v1/sessions/{}", w.session().id))
     }),
@@ -67,6 +70,15 @@ pub const ROWS: &[(Verb, &str, Statuses, Make)] = &[
         let body = json!({"kind": "memory", "namespace": "main", "text": "a note"});
         Asked::post("/v1/entries", &body)
     }),
+    (
+        Verb::Post,
+        "/v1/entries/batch",
+        [403, 201, 201, 201],
+        |_| {
+            let entry = json!({"kind": "memory", "namespace": "main", "text": "a note"});
+            Asked::post("/v1/entries/batch", &json!({"entries": [entry]}))
+        },
+    ),
     (Verb::Get, "/v1/entries", [403, 200, 200, 200], |_| {
         Asked::get("/v1/entries?namespace=main")
     }),
@@ -99,6 +111,15 @@ pub const ROWS: &[(Verb, &str, Statuses, Make)] = &[
             let id = w.due_task(&json!(null));
             let body = json!({"agent": "assistant", "user": "alice"});
             Asked::post(format!("/v1/tasks/{id}/fire"), &body)
+        },
+    ),
+    (
+        Verb::Post,
+        "/v1/tasks/{id}/cancel",
+        [404, 204, 403, 403],
+        |w| {
+            let id = w.due_task(&json!(null));
+            Asked::post(format!("/v1/tasks/{id}/cancel"), &json!({}))
         },
     ),
     (Verb::Get, "/v1/manifest", [200, 200, 200, 200], |_| {
@@ -221,6 +242,23 @@ pub const ROWS: &[(Verb, &str, Statuses, Make)] = &[
             Asked::post(format!("/v1/keys/{id}/revoke"), &json!({}))
         },
     ),
+    (
+        Verb::Post,
+        "/v1/keys/{id}/rotate",
+        [201, 403, 403, 403],
+        |w| {
+            let made = w.send(Some(&w.operator), &key()).of(201);
+            let id = made["id"].as_str().unwrap();
+            let body = json!({"overlap_seconds": 60});
+            Asked::post(format!("/v1/keys/{id}/rotate"), &body)
+        },
+    ),
+    (Verb::Get, "/v1/principals", [200, 403, 403, 403], |_| {
+        Asked::get("/v1/principals")
+    }),
+    (Verb::Get, "/v1/tenants", [200, 403, 403, 403], |_| {
+        Asked::get("/v1/tenants")
+    }),
     (Verb::Post, "/v1/tenants", [201, 403, 403, 403], |w| {
         let name = format!("t-{}", w.session().id);
         Asked::post("/v1/tenants", &json!({"name": name, "operator": "root"}))
@@ -228,6 +266,27 @@ pub const ROWS: &[(Verb, &str, Statuses, Make)] = &[
     (Verb::Post, "/v1/namespaces", [204, 403, 403, 403], |w| {
         let body = json!({"name": format!("n-{}", w.session().id), "readers": [], "writers": []});
         Asked::post("/v1/namespaces", &body)
+    }),
+    (Verb::Get, "/v1/namespaces", [200, 200, 200, 200], |_| {
+        Asked::get("/v1/namespaces")
+    }),
+    (
+        Verb::Put,
+        "/v1/namespaces/{name}",
+        [204, 403, 403, 403],
+        |w| {
+            let name = format!("n-{}", w.session().id);
+            let body = json!({"name": name, "readers": [], "writers": []});
+            assert_eq!(w.post(&w.operator, "/v1/namespaces", &body).status, 204);
+            let body = json!({"readers": ["alice"], "writers": []});
+            Asked::put(format!("/v1/namespaces/{name}"), &body.to_string())
+        },
+    ),
+    (Verb::Get, "/v1/integrity", [200, 403, 403, 403], |_| {
+        Asked::get("/v1/integrity")
+    }),
+    (Verb::Get, "/v1/consistency", [200, 200, 200, 200], |_| {
+        Asked::get("/v1/consistency?size=1")
     }),
     (Verb::Get, "/v1/checkpoint", [200, 200, 200, 200], |_| {
         Asked::get("/v1/checkpoint")
@@ -335,8 +394,12 @@ fn a_session_needs_its_own_token() {
 #[test]
 fn nothing_crosses_between_tenants() {
     let w = World::new();
-    w.note("alice-was-here");
-    w.ask("4");
+    let (session, approval, _) = w.ask("4");
+    let keys = w.get(&w.operator, "/v1/keys").of(200);
+    let mut ours = vec![w.note("alice-was-here"), "alice-was-here".to_owned()];
+    ours.extend([session.id, approval]);
+    let ids = keys["items"].as_array().unwrap().iter().map(|k| &k["id"]);
+    ours.extend(ids.map(|id| id.as_str().unwrap().to_owned()));
     let made = json!({"name": "other", "operator": "root"});
     let made = w.post(&w.operator, "/v1/tenants", &made).of(201);
     let root = made["token"].as_str().unwrap().to_owned();
@@ -367,7 +430,8 @@ fn nothing_crosses_between_tenants() {
                     answer.text
                 );
             } else if *verb == Verb::Get {
-                assert!(!answer.text.contains("alice"), "{path} {}", answer.text);
+                let crossed = ours.iter().find(|mark| answer.text.contains(*mark));
+                assert_eq!(crossed, None, "{path} {}", answer.text);
             }
         }
     }

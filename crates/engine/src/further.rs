@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Further calls of the engine: batches, lists, the ends of keys and tasks, and proofs.
+
+use crate::api::{
+    Integrity, KeyMade, NamespaceView, Page, PageSpec, PrincipalView, ProvenLog, SessionView,
+    TenantView, Write, Written,
+};
+use crate::refusal::Refusal;
+use crate::turn::Caller;
+use crate::{Engine, admin, audit, lists, review, write};
+use ancile_core::{EntryId, NamespaceName, PrincipalName};
+
+/// Owned form of a [`PageSpec`], to cross to the writer's thread.
+struct Part {
+    cursor: Option<String>,
+    limit: usize,
+}
+
+impl From<PageSpec<'_>> for Part {
+    fn from(spec: PageSpec<'_>) -> Self {
+        Self {
+            cursor: spec.cursor.map(str::to_owned),
+            limit: spec.limit,
+        }
+    }
+}
+
+impl Part {
+    fn spec(&self) -> PageSpec<'_> {
+        PageSpec {
+            cursor: self.cursor.as_deref(),
+            limit: self.limit,
+        }
+    }
+}
+
+/// As for the other calls: the key is checked once more on the writer thread, and a [`Refusal`]
+/// says where it may not, the thing is not there, or a limit is passed.
+#[allow(
+    clippy::missing_errors_doc,
+    reason = "said once for all of them, above"
+)]
+impl Engine {
+    /// Writes up to [`crate::api::BATCH_ENTRIES_MAX`] entries outside a session, in order, all or
+    /// none.
+    pub fn write_batch(&self, by: &Caller, ops: Vec<Write>) -> Result<Vec<Written>, Refusal> {
+        self.with(by, move |t, k| write::batch(t, k, ops))
+    }
+
+    /// Lists the sessions that the key sees, newest first.
+    pub fn sessions(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<SessionView>, Refusal> {
+        let part = Part::from(page);
+        self.with(by, move |t, k| lists::sessions(t, k, part.spec()))
+    }
+
+    /// Lists namespaces in order of name: for an operator all, for others those of the key.
+    pub fn namespaces(
+        &self,
+        by: &Caller,
+        page: PageSpec<'_>,
+    ) -> Result<Page<NamespaceView>, Refusal> {
+        let part = Part::from(page);
+        self.with(by, move |t, k| lists::namespaces(t, k, part.spec()))
+    }
+
+    /// Lists the principals that keys were made for, in order of name.
+    pub fn principals(
+        &self,
+        by: &Caller,
+        page: PageSpec<'_>,
+    ) -> Result<Page<PrincipalView>, Refusal> {
+        let part = Part::from(page);
+        self.with(by, move |t, k| lists::principals(t, k, part.spec()))
+    }
+
+    /// Lists tenants in order of name.
+    pub fn tenants(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<TenantView>, Refusal> {
+        let part = Part::from(page);
+        self.with(by, move |t, k| lists::tenants(t, k, part.spec()))
+    }
+
+    /// Gives a namespace other readers and writers; an empty list is every key that reaches it.
+    pub fn change_namespace(
+        &self,
+        by: &Caller,
+        name: NamespaceName,
+        readers: Vec<PrincipalName>,
+        writers: Vec<PrincipalName>,
+    ) -> Result<(), Refusal> {
+        self.with(by, move |t, k| {
+            admin::change_namespace(t, k, name, readers, writers)
+        })
+    }
+
+    /// Makes a key like another, which ends after `overlap` seconds, at most
+    /// [`crate::api::OVERLAP_SECONDS_MAX`].
+    pub fn rotate_key(&self, by: &Caller, id: &str, overlap: u32) -> Result<KeyMade, Refusal> {
+        let id = id.to_owned();
+        self.with(by, move |t, k| admin::rotate_key(t, k, &id, overlap))
+    }
+
+    /// Has a task fire no more.
+    pub fn cancel_task(&self, by: &Caller, id: EntryId) -> Result<(), Refusal> {
+        self.with(by, move |t, k| review::cancel(t, k, &id))
+    }
+
+    /// How the store stands, with what is wrong of the operator's own tenant; the first tenant's
+    /// operator is told all.
+    pub fn integrity(&self, by: &Caller) -> Result<Integrity, Refusal> {
+        self.with(by, audit::integrity)
+    }
+
+    /// Proves that a log of `size` leaves is a prefix of the one under the current checkpoint, as
+    /// JSON text.
+    pub fn consistency(&self, by: &Caller, log: ProvenLog, size: u64) -> Result<String, Refusal> {
+        self.with(by, move |t, k| audit::consistency(t, k, log, size))
+    }
+}

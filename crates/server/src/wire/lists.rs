@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Namespaces, principals and tenants in lists, and how the store stands for an operator.
+
+use super::key::HealthBody;
+use super::spelled::{Spelled, spelled_list};
+use ancile_core::{NamespaceName, PrincipalName, Role, TenantName};
+use ancile_engine::api::{Integrity, NamespaceView, PrincipalView, TenantView};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Other readers and writers of a namespace; an empty list is every key that reaches it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NamespaceListsBody {
+    /// Who may read it.
+    pub(crate) readers: Vec<Spelled<PrincipalName>>,
+    /// Who may write it.
+    pub(crate) writers: Vec<Spelled<PrincipalName>>,
+}
+
+/// A namespace in a list.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct NamespaceViewBody {
+    name: Spelled<NamespaceName>,
+    /// Whether the key may read it.
+    reads: bool,
+    /// Whether the key may write it.
+    writes: bool,
+    /// For an operator: who may read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    readers: Option<Vec<Spelled<PrincipalName>>>,
+    /// For an operator: who may write it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    writers: Option<Vec<Spelled<PrincipalName>>>,
+}
+
+impl From<NamespaceView> for NamespaceViewBody {
+    fn from(view: NamespaceView) -> Self {
+        let (readers, writers) = view.lists.unzip();
+        Self {
+            name: Spelled(view.name),
+            reads: view.reads,
+            writes: view.writes,
+            readers: readers.map(spelled_list),
+            writers: writers.map(spelled_list),
+        }
+    }
+}
+
+/// A principal in a list.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PrincipalViewBody {
+    name: Spelled<PrincipalName>,
+    roles: Vec<Spelled<Role>>,
+    /// Keys that were made for it.
+    keys: u32,
+    /// Of these, the keys that work now.
+    working: u32,
+}
+
+impl From<PrincipalView> for PrincipalViewBody {
+    fn from(view: PrincipalView) -> Self {
+        Self {
+            name: Spelled(view.name),
+            roles: spelled_list(view.roles),
+            keys: view.keys,
+            working: view.working,
+        }
+    }
+}
+
+/// A tenant in a list.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TenantViewBody {
+    name: Spelled<TenantName>,
+    namespaces: u32,
+    entries: u64,
+}
+
+impl From<TenantView> for TenantViewBody {
+    fn from(view: TenantView) -> Self {
+        Self {
+            name: Spelled(view.name),
+            namespaces: view.namespaces,
+            entries: view.entries,
+        }
+    }
+}
+
+/// How the store stands, for an operator.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct IntegrityBody {
+    #[serde(flatten)]
+    health: HealthBody,
+    /// What was edited or removed behind the store's back, a line each.
+    problems: Vec<String>,
+    /// Committed groups of all tenants.
+    groups: u64,
+    /// Tenants; to another than the first tenant's operator, their own.
+    tenants: u32,
+    /// Entries of these tenants.
+    entries: u64,
+    /// Leaves in the log of the operator's tenant.
+    leaves: u64,
+    /// How often an operator accepted a store in spite of its witness.
+    witness_epoch: u64,
+    /// The last process died between its commit and its answer.
+    witness_was_behind: bool,
+}
+
+impl From<Integrity> for IntegrityBody {
+    fn from(state: Integrity) -> Self {
+        let health = state.health;
+        Self {
+            health: HealthBody::from(&health),
+            problems: health.problems,
+            groups: health.groups,
+            tenants: health.tenants,
+            entries: health.entries,
+            leaves: state.leaves,
+            witness_epoch: state.epoch,
+            witness_was_behind: health.witness_was_behind,
+        }
+    }
+}
