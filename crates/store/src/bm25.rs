@@ -25,6 +25,9 @@ use crate::tokenize::each_term;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
+/// Sees a term with the documents that have it, and how often.
+pub type TermVisit<'a, E> = &'a mut dyn FnMut(&str, &[(u64, u32)]) -> Result<(), E>;
+
 /// The index of one partition.
 ///
 /// Memory is about 12 bytes for each different term of each document, 40 bytes a document and
@@ -56,6 +59,219 @@ struct Posting {
     slot: u32,
     /// Occurrences, at most [`TF_MAX`]; zero where the document was removed.
     tf: u32,
+}
+
+/// A part of the index of one partition: some of its documents, each in a slot. A search takes the
+/// statistics of all parts together, so that it does not matter how documents are spread.
+pub trait Part {
+    /// Why a part cannot be read.
+    type Error;
+    /// Number of documents.
+    fn documents(&self) -> u64;
+    /// Sum of the lengths of the documents, in terms.
+    fn length_total(&self) -> u64;
+    /// All slots are below this number.
+    fn slots(&self) -> usize;
+    /// Number of documents that have a term.
+    ///
+    /// # Errors
+    /// When the part cannot be read.
+    fn df(&self, term: &str) -> Result<u32, Self::Error>;
+    /// Gives the slots that have a term, and how often.
+    ///
+    /// # Errors
+    /// When the part cannot be read.
+    fn postings(&self, term: &str, visit: &mut dyn FnMut(u32, u32)) -> Result<(), Self::Error>;
+    /// Length of the document in a slot, in terms.
+    fn length(&self, slot: u32) -> u32;
+    /// Number of the document in a slot.
+    fn doc(&self, slot: u32) -> u64;
+}
+
+impl Part for &Bm25 {
+    type Error = std::convert::Infallible;
+
+    fn documents(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    fn length_total(&self) -> u64 {
+        self.length_total
+    }
+
+    fn slots(&self) -> usize {
+        self.docs.len()
+    }
+
+    fn df(&self, term: &str) -> Result<u32, Self::Error> {
+        let postings = self
+            .terms
+            .get(term)
+            .and_then(|id| self.postings.get(*id as usize));
+        Ok(postings.map_or(0, |postings| postings.df))
+    }
+
+    fn postings(&self, term: &str, visit: &mut dyn FnMut(u32, u32)) -> Result<(), Self::Error> {
+        let postings = self
+            .terms
+            .get(term)
+            .and_then(|id| self.postings.get(*id as usize));
+        let list = postings.into_iter().flat_map(|postings| &postings.list);
+        list.filter(|posting| posting.tf > 0)
+            .for_each(|posting| visit(posting.slot, posting.tf));
+        Ok(())
+    }
+
+    fn length(&self, slot: u32) -> u32 {
+        self.lengths.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    fn doc(&self, slot: u32) -> u64 {
+        self.document(slot).unwrap_or_default()
+    }
+}
+
+/// A document that has a term of the query, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Which of the parts.
+    pub part: usize,
+    /// The slot in it.
+    pub slot: u32,
+    /// The number of the document.
+    pub doc: u64,
+    /// BM25 in millionths, at least 1.
+    pub score: u64,
+}
+
+/// [`Bm25::search`] over the parts of one partition's index; each document is in one part.
+///
+/// # Errors
+/// When a part cannot be read.
+pub fn search<P: Part>(
+    parts: &[P],
+    query: &str,
+    limit: usize,
+    keep: &dyn Fn(&Found) -> bool,
+) -> Result<Vec<Found>, P::Error> {
+    let documents = parts.iter().map(Part::documents).sum();
+    let length_total = parts.iter().map(Part::length_total).sum();
+    let lengths = fixed::Lengths::new(documents, length_total);
+    let mut boards: Vec<Board> = parts.iter().map(Board::new).collect();
+    for (term, df) in chosen(parts, query, documents)? {
+        let weight = fixed::weight(documents, u64::from(df));
+        for (part, board) in parts.iter().zip(&mut boards) {
+            part.postings(&term, &mut |slot, tf| {
+                board.add(slot, lengths.share(weight, tf, part.length(slot)));
+            })?;
+        }
+    }
+    Ok(best(parts, &boards, limit, keep))
+}
+
+/// The scores in one part.
+struct Board {
+    scores: Vec<u64>,
+    matched: Vec<u32>,
+}
+
+impl Board {
+    fn new<P: Part>(part: &P) -> Self {
+        Self {
+            scores: vec![0; part.slots()],
+            matched: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, slot: u32, share: u64) {
+        if let Some(score) = self.scores.get_mut(slot as usize) {
+            if *score == 0 {
+                self.matched.push(slot);
+            }
+            *score += share;
+        }
+    }
+}
+
+/// The terms of the query that score, rarest first, with the number of documents that have them.
+fn chosen<P: Part>(
+    parts: &[P],
+    query: &str,
+    documents: u64,
+) -> Result<Vec<(String, u32)>, P::Error> {
+    let mut names = BTreeSet::new();
+    let read = query.get(..query.floor_char_boundary(QUERY_BYTES_MAX));
+    each_term(read.unwrap_or_default(), &mut |term| {
+        if !names.contains(term) {
+            names.insert(term.to_owned());
+        }
+    });
+    // Names come in order, and the sort is stable: ties do not depend on history.
+    let mut found = Vec::new();
+    for name in names {
+        let mut df = 0_u32;
+        for part in parts {
+            df = df.saturating_add(part.df(&name)?);
+        }
+        if df > 0 {
+            found.push((name, df));
+        }
+    }
+    found.sort_by_key(|(_, df)| *df);
+    let documents = usize::try_from(documents).unwrap_or(usize::MAX);
+    let rarest = found.first().map_or(0, |(_, df)| *df as usize);
+    let common = documents / COMMON_SHARE;
+    let drop_common = documents >= LARGE && rarest <= common;
+    let mut work = 0;
+    let chosen = found.into_iter().take(QUERY_TERMS_MAX);
+    Ok(chosen
+        .take_while(|(_, df)| {
+            let first = work == 0;
+            work += *df as usize;
+            let is_common = drop_common && *df as usize > common;
+            first || (!is_common && work <= POSTINGS_MAX)
+        })
+        .collect())
+}
+
+fn best<P: Part>(
+    parts: &[P],
+    boards: &[Board],
+    limit: usize,
+    keep: &dyn Fn(&Found) -> bool,
+) -> Vec<Found> {
+    // The top of the heap is the worst hit so far.
+    let mut heap = BinaryHeap::new();
+    for (number, (part, board)) in parts.iter().zip(boards).enumerate() {
+        for slot in &board.matched {
+            let Some(score) = board.scores.get(*slot as usize) else {
+                continue;
+            };
+            let found = Found {
+                part: number,
+                slot: *slot,
+                doc: part.doc(*slot),
+                score: *score,
+            };
+            let candidate = (Reverse(*score), found.doc, number, *slot);
+            let fits = heap.len() < limit || heap.peek().is_some_and(|worst| candidate < *worst);
+            if fits && keep(&found) {
+                heap.push(candidate);
+                if heap.len() > limit {
+                    heap.pop();
+                }
+            }
+        }
+    }
+    let ordered = heap.into_sorted_vec().into_iter();
+    ordered
+        .map(|(Reverse(score), doc, part, slot)| Found {
+            part,
+            slot,
+            doc,
+            score,
+        })
+        .collect()
 }
 
 /// A document that has a term of the query.
@@ -162,84 +378,39 @@ impl Bm25 {
     /// at most [`POSTINGS_MAX`] documents.
     #[must_use]
     pub fn search(&self, query: &str, limit: usize, keep: &dyn Fn(u64) -> bool) -> Vec<Hit> {
-        let mut scores = vec![0_u64; self.docs.len()];
-        let mut matched = Vec::new();
-        let lengths = fixed::Lengths::new(self.slots.len() as u64, self.length_total);
-        for postings in self.chosen(query) {
-            let weight = fixed::weight(self.slots.len() as u64, u64::from(postings.df));
-            for posting in postings.list.iter().filter(|posting| posting.tf > 0) {
-                let at = posting.slot as usize;
-                let length = self.lengths.get(at).copied().unwrap_or_default();
-                if let Some(score) = scores.get_mut(at) {
-                    if *score == 0 {
-                        matched.push(posting.slot);
-                    }
-                    *score += lengths.share(weight, posting.tf, length);
-                }
-            }
-        }
-        self.best(&scores, &matched, limit, keep)
+        let Ok(found) = search(&[self], query, limit, &|found| keep(found.doc));
+        let hit = |found: Found| Hit {
+            doc: found.doc,
+            score: found.score,
+        };
+        found.into_iter().map(hit).collect()
     }
 
-    /// The terms of the query that score, rarest first.
-    fn chosen(&self, query: &str) -> Vec<&Postings> {
-        let mut names = BTreeSet::new();
-        let read = query.get(..query.floor_char_boundary(QUERY_BYTES_MAX));
-        each_term(read.unwrap_or_default(), &mut |term| {
-            if let Some((name, id)) = self.terms.get_key_value(term) {
-                names.insert((&**name, *id));
-            }
-        });
-        // Names come in order, and the sort is stable: ties do not depend on history.
-        let mut found: Vec<&Postings> = names
-            .iter()
-            .filter_map(|(_, id)| self.postings.get(*id as usize))
-            .filter(|postings| postings.df > 0)
-            .collect();
-        found.sort_by_key(|postings| postings.df);
-        let rarest = found.first().map_or(0, |postings| postings.df as usize);
-        let common = self.slots.len() / COMMON_SHARE;
-        let drop_common = self.slots.len() >= LARGE && rarest <= common;
-        let mut work = 0;
-        found
-            .into_iter()
-            .take(QUERY_TERMS_MAX)
-            .take_while(|postings| {
-                let first = work == 0;
-                work += postings.df as usize;
-                let is_common = drop_common && postings.df as usize > common;
-                first || (!is_common && work <= POSTINGS_MAX)
-            })
-            .collect()
-    }
-
-    fn best(
-        &self,
-        scores: &[u64],
-        matched: &[u32],
-        limit: usize,
-        keep: &dyn Fn(u64) -> bool,
-    ) -> Vec<Hit> {
-        // The top of the heap is the worst hit so far.
-        let mut heap = BinaryHeap::new();
-        for slot in matched {
-            let at = *slot as usize;
-            let (Some(score), Some(doc)) = (scores.get(at), self.docs.get(at)) else {
-                continue;
-            };
-            let candidate = (Reverse(*score), *doc);
-            let fits = heap.len() < limit || heap.peek().is_some_and(|worst| candidate < *worst);
-            if fits && keep(*doc) {
-                heap.push(candidate);
-                if heap.len() > limit {
-                    heap.pop();
-                }
+    /// Gives each term that a document has, in order of the terms, with those documents and how
+    /// often they have it, by ascending slot.
+    pub fn each_term<E>(&self, visit: TermVisit<'_, E>) -> Result<(), E> {
+        let mut names: Vec<(&str, u32)> = self.terms.iter().map(|(t, id)| (&**t, *id)).collect();
+        names.sort_unstable();
+        for (name, id) in names {
+            let postings = self.postings.get(id as usize).filter(|p| p.df > 0);
+            if let Some(postings) = postings {
+                let live = postings.list.iter().filter(|posting| posting.tf > 0);
+                let docs = live.filter_map(|p| Some((self.document(p.slot)?, p.tf)));
+                visit(name, &docs.collect::<Vec<_>>())?;
             }
         }
-        let ordered = heap.into_sorted_vec().into_iter();
-        ordered
-            .map(|(Reverse(score), doc)| Hit { doc, score })
-            .collect()
+        Ok(())
+    }
+
+    /// Number of terms of a document in the index.
+    #[must_use]
+    pub fn length_of(&self, doc: u64) -> Option<u32> {
+        let slot = self.slots.get(&doc)?;
+        self.lengths.get(*slot as usize).copied()
+    }
+
+    fn document(&self, slot: u32) -> Option<u64> {
+        self.docs.get(slot as usize).copied()
     }
 
     fn term_id(&mut self, term: &str) -> u32 {

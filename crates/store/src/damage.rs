@@ -106,6 +106,28 @@ pub enum ReplayLeaf<'a> {
 #[error("{0}")]
 pub struct ReplayRefusal(pub String);
 
+/// Reads a store when it is opened.
+pub trait Replay {
+    /// Takes a place of a tenant's log.
+    ///
+    /// # Errors
+    /// [`ReplayRefusal`] ends the opening.
+    fn leaf(&mut self, leaf: ReplayLeaf<'_>) -> Result<(), ReplayRefusal>;
+
+    /// Whether a control event says that all records below a sequence number are in segments, so
+    /// that they need not be replayed. Events are asked from the last one back to the first that
+    /// says so.
+    fn sealed(&self, _event: &[u8]) -> Option<u64> {
+        None
+    }
+}
+
+impl<F: FnMut(ReplayLeaf<'_>) -> Result<(), ReplayRefusal>> Replay for F {
+    fn leaf(&mut self, leaf: ReplayLeaf<'_>) -> Result<(), ReplayRefusal> {
+        self(leaf)
+    }
+}
+
 /// The content cells beside a leaf.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ContentCells<'a> {

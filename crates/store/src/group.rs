@@ -37,6 +37,7 @@ pub(crate) enum Done {
         control_before: ControlChain,
     },
     ContentRemoved,
+    SegmentChanged,
 }
 
 /// An open savepoint: its number, and how much was done before it.

@@ -9,6 +9,7 @@
 //! if the process dies at each step, are in `docs/formats/store.md`.
 
 mod audit;
+mod beside;
 pub mod bm25;
 mod damage;
 mod fault;
@@ -20,12 +21,14 @@ mod outside;
 mod prove;
 mod rows;
 mod schema;
+pub mod segment;
 mod source;
 mod store;
 pub mod tokenize;
 
 pub use audit::{Audit, AuditProblem, AuditReport, ControlCommitment, audit};
-pub use damage::{Content, Damage, DamageKind, ReplayLeaf, ReplayRefusal};
+pub use beside::{Beside, Chunks, Place};
+pub use damage::{Content, Damage, DamageKind, Replay, ReplayLeaf, ReplayRefusal};
 pub use fault::{
     CommitError, DatabaseFault, OpenError, ProveError, ReadError, SqlError, WriteError,
 };

@@ -5,7 +5,9 @@
 //! group binds the tenant heads, each head binds its tree of leaf hashes and its control chain,
 //! and each leaf row is compared with its hash in the tree.
 
-use crate::damage::{Compared, Damage, DamageKind, ReplayLeaf, ReplayRefusal, compare};
+use crate::damage::{
+    Compared, Damage, DamageKind, Replay as Visit, ReplayLeaf, ReplayRefusal, compare,
+};
 use crate::fault::{DatabaseFault, OpenError};
 use crate::rows::{self, Beside, Keyed, LeafRow, TilePlace, tiles_since};
 use ancile_core::TenantName;
@@ -59,9 +61,6 @@ impl DamageList {
         }
     }
 }
-
-/// Sees each place of each log.
-pub(crate) type Visit<'a> = &'a mut dyn FnMut(ReplayLeaf<'_>) -> Result<(), ReplayRefusal>;
 
 /// Reads from one snapshot of the database.
 pub(crate) struct Loader<'a> {
@@ -300,12 +299,13 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Gives each place of each tenant's log to `visit`, and makes the control chains.
+    /// Gives the places of each tenant's log to `visit`, but for the records that are in segments,
+    /// and makes the control chains.
     pub(crate) fn replay(
         &self,
         logs: &mut Logs,
         damage: &mut DamageList,
-        visit: Visit<'_>,
+        visit: &mut dyn Visit,
     ) -> Result<(), OpenError> {
         for (tenant, log) in &mut *logs {
             let mut replay = Replay::new(tenant, &log.tree, damage, visit);
@@ -316,25 +316,74 @@ impl Loader<'_> {
     }
 
     fn replay_tenant(&self, replay: &mut Replay<'_>) -> Result<(), OpenError> {
-        let fault = self.fault("reading the leaves");
+        let (tenant, size) = (replay.tenant.as_str(), replay.tree.size());
+        let sealed = self.sealed(replay)?;
         let columns = rows::leaf_columns();
-        let mut statement = self
-            .conn
-            .prepare_cached(&format!(
-                "SELECT {columns} FROM leaf l LEFT JOIN content c USING (tenant, seq) \
-                 WHERE l.tenant = ?1 AND l.seq >= 0 AND l.seq < ?2 ORDER BY l.seq"
-            ))
-            .map_err(&fault)?;
-        let mut found = statement
-            .query(params![
-                replay.tenant.as_str(),
-                rows::cell(replay.tree.size())
-            ])
-            .map_err(&fault)?;
+        let control = format!(
+            "SELECT {columns} FROM leaf l LEFT JOIN content c USING (tenant, seq) \
+             WHERE l.tenant = ?1 AND l.seq >= 0 AND l.seq < ?2 \
+             AND substr(l.body, 1, 1) = x'02' ORDER BY l.seq"
+        );
+        self.each_leaf(&control, params![tenant, rows::cell(sealed)], &mut |row| {
+            replay.next = u64::try_from(row.seq).unwrap_or(replay.next);
+            replay.row(row);
+            true
+        })?;
+        let rest = format!(
+            "SELECT {columns} FROM leaf l LEFT JOIN content c USING (tenant, seq) \
+             WHERE l.tenant = ?1 AND l.seq >= ?2 AND l.seq < ?3 ORDER BY l.seq"
+        );
+        replay.next = sealed;
+        let range = params![tenant, rows::cell(sealed), rows::cell(size)];
+        self.each_leaf(&rest, range, &mut |row| {
+            replay.row(row);
+            true
+        })?;
+        replay.missing_until(size);
+        Ok(())
+    }
+
+    /// The sequence number below which all records are in segments, as the last control event
+    /// says that says so.
+    fn sealed(&self, replay: &Replay<'_>) -> Result<u64, OpenError> {
+        let size = replay.tree.size();
+        let last = format!(
+            "SELECT {} FROM leaf l LEFT JOIN content c USING (tenant, seq) \
+             WHERE l.tenant = ?1 AND l.seq >= 0 AND l.seq < ?2 \
+             AND substr(l.body, 1, 1) = x'02' ORDER BY l.seq DESC",
+            rows::leaf_columns()
+        );
+        let mut sealed = None;
+        let range = params![replay.tenant.as_str(), rows::cell(size)];
+        self.each_leaf(&last, range, &mut |row| {
+            let hash = u64::try_from(row.seq)
+                .ok()
+                .and_then(|s| replay.tree.leaf(s));
+            if let Some(hash) = hash
+                && let Compared::Intact { body, .. } = compare(&hash, row.body, row.content)
+            {
+                sealed = replay.visit.sealed(body);
+            }
+            sealed.is_none()
+        })?;
+        Ok(sealed.unwrap_or(0).min(size))
+    }
+
+    /// Gives the rows of a statement to `take` until it says that it has enough.
+    fn each_leaf(
+        &self,
+        statement: &str,
+        range: impl rusqlite::Params,
+        take: &mut dyn FnMut(LeafRow<'_>) -> bool,
+    ) -> Result<(), OpenError> {
+        let fault = self.fault("reading the leaves");
+        let mut statement = self.conn.prepare_cached(statement).map_err(&fault)?;
+        let mut found = statement.query(range).map_err(&fault)?;
         while let Some(row) = found.next().map_err(&fault)? {
-            replay.row(LeafRow::of(row).map_err(&fault)?);
+            if !take(LeafRow::of(row).map_err(&fault)?) {
+                break;
+            }
         }
-        replay.missing_until(replay.tree.size());
         Ok(())
     }
 
@@ -367,7 +416,7 @@ struct Replay<'a> {
     tenant: &'a TenantName,
     tree: &'a Tree,
     damage: &'a mut DamageList,
-    visit: Visit<'a>,
+    visit: &'a mut dyn Visit,
     /// The next place in the log.
     next: u64,
     control: ControlChain,
@@ -382,7 +431,7 @@ impl<'a> Replay<'a> {
         tenant: &'a TenantName,
         tree: &'a Tree,
         damage: &'a mut DamageList,
-        visit: Visit<'a>,
+        visit: &'a mut dyn Visit,
     ) -> Self {
         Self {
             tenant,
@@ -474,7 +523,7 @@ impl<'a> Replay<'a> {
         if self.refused.is_some() {
             return;
         }
-        if let Err(ReplayRefusal(reason)) = (self.visit)(leaf) {
+        if let Err(ReplayRefusal(reason)) = self.visit.leaf(leaf) {
             self.refused = Some(OpenError::Replay {
                 tenant: self.tenant.clone(),
                 seq,

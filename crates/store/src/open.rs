@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Making a store, opening one, and beginning a new witness epoch.
 
-use crate::damage::{ReplayLeaf, ReplayRefusal};
+use crate::damage::{Replay, ReplayLeaf};
 use crate::fault::{DatabaseFault, OpenError};
 use crate::group::seal;
 use crate::load::{DamageList, Loader, Logs};
@@ -71,8 +71,10 @@ impl Store {
         })
     }
 
-    /// Opens a store: compares all of it with its checkpoint, its witness and itself, and gives
-    /// every place of every tenant's log to `visit`, tenant by tenant in order of their names.
+    /// Opens a store: compares it with its checkpoint, its witness and itself, and gives the places
+    /// of every tenant's log to `visit`, tenant by tenant in order of their names: all of them, but
+    /// for the records that `visit` says are in segments. Those are compared when they are read,
+    /// and all together by [`crate::Beside::compare`].
     ///
     /// A damaged record is given as [`ReplayLeaf::Damaged`] and listed in the report; everything
     /// else that does not hold refuses the whole store. What `visit` was given before an error
@@ -82,7 +84,7 @@ impl Store {
     /// [`OpenError`] names the fault, what was compared and the next step.
     pub fn open(
         cfg: StoreConfig<'_>,
-        visit: &mut dyn FnMut(ReplayLeaf<'_>) -> Result<(), ReplayRefusal>,
+        visit: &mut dyn Replay,
     ) -> Result<(Self, OpenReport), OpenError> {
         check_witness_place(&cfg)?;
         let mut state = None;
@@ -115,7 +117,7 @@ impl Store {
     pub fn new_witness_epoch(cfg: StoreConfig<'_>) -> Result<NewEpoch, OpenError> {
         check_witness_place(&cfg)?;
         let mut refused = None;
-        let (mut store, _) = load(cfg, &mut |_| Ok(()), &mut |heads, cfg| {
+        let (mut store, _) = load(cfg, &mut |_: ReplayLeaf<'_>| Ok(()), &mut |heads, cfg| {
             match compare_witness(heads, cfg) {
                 Err(OpenError::WitnessRefused(refusal)) => refused = Some(refusal),
                 Ok(_) | Err(OpenError::WitnessUnsigned(_)) => {}
@@ -140,7 +142,7 @@ type JudgeWitness<'a> = &'a mut dyn FnMut(&Tree, &StoreConfig<'_>) -> Result<(),
 /// Takes the lock and reads everything.
 fn load(
     cfg: StoreConfig<'_>,
-    visit: &mut dyn FnMut(ReplayLeaf<'_>) -> Result<(), ReplayRefusal>,
+    visit: &mut dyn Replay,
     judge_witness: JudgeWitness<'_>,
 ) -> Result<(Store, DamageList), OpenError> {
     check_origin(&cfg)?;

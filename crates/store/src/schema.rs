@@ -10,40 +10,59 @@ use std::path::Path;
 pub const APPLICATION_ID: i32 = 0x416e_6369;
 
 /// `PRAGMA user_version` of the tables that this build reads and writes.
-pub const FORMAT_VERSION: i32 = 1;
+pub const FORMAT_VERSION: i32 = 2;
 
 /// File name of the database in the data directory.
 pub const DATABASE_FILE: &str = "store.db";
 
-/// Name of each table and the statement that makes it, in order of the names.
-const TABLES: [(&str, &str); 6] = [
+/// Kind and name of everything in the schema, and the statement that makes it, in order of the
+/// names.
+const SCHEMA: [(&str, &str, &str); 8] = [
     (
+        "table",
         "checkpoint",
         "CREATE TABLE checkpoint(id INTEGER NOT NULL PRIMARY KEY CHECK(id = 0), \
          note TEXT NOT NULL) STRICT, WITHOUT ROWID",
     ),
     (
+        "table",
         "content",
         "CREATE TABLE content(tenant TEXT NOT NULL, seq INTEGER NOT NULL, salt BLOB NOT NULL, \
          bytes BLOB NOT NULL, PRIMARY KEY(tenant, seq), \
          FOREIGN KEY(tenant, seq) REFERENCES leaf(tenant, seq)) STRICT, WITHOUT ROWID",
     ),
     (
+        "table",
         "head",
         "CREATE TABLE head(\"group\" INTEGER NOT NULL PRIMARY KEY, body BLOB NOT NULL) \
          STRICT, WITHOUT ROWID",
     ),
     (
+        "table",
         "leaf",
         "CREATE TABLE leaf(tenant TEXT NOT NULL, seq INTEGER NOT NULL CHECK(seq >= 0), \
          body BLOB NOT NULL, PRIMARY KEY(tenant, seq)) STRICT, WITHOUT ROWID",
     ),
     (
+        "index",
+        "leaf_control",
+        "CREATE INDEX leaf_control ON leaf(tenant, seq) WHERE substr(body, 1, 1) = x'02'",
+    ),
+    (
+        "table",
+        "segment",
+        "CREATE TABLE segment(tenant TEXT NOT NULL, digest BLOB NOT NULL, \
+         section INTEGER NOT NULL, chunk INTEGER NOT NULL, bytes BLOB NOT NULL, \
+         PRIMARY KEY(tenant, digest, section, chunk)) STRICT, WITHOUT ROWID",
+    ),
+    (
+        "table",
         "tenant",
         "CREATE TABLE tenant(tenant TEXT NOT NULL PRIMARY KEY, head BLOB NOT NULL) \
          STRICT, WITHOUT ROWID",
     ),
     (
+        "table",
         "tile",
         "CREATE TABLE tile(log TEXT NOT NULL, level INTEGER NOT NULL, idx INTEGER NOT NULL, \
          bytes BLOB NOT NULL, PRIMARY KEY(log, level, idx)) STRICT, WITHOUT ROWID",
@@ -52,7 +71,7 @@ const TABLES: [(&str, &str); 6] = [
 
 /// Makes the tables in a new, empty database, inside the caller's transaction.
 pub(crate) fn create_tables(conn: &Connection) -> rusqlite::Result<()> {
-    for (_, statement) in TABLES {
+    for (_, _, statement) in SCHEMA {
         conn.execute_batch(statement)?;
     }
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -157,14 +176,14 @@ fn check_format(conn: &Connection, path: &Path) -> Result<(), OpenError> {
         .prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name, type")
         .map_err(fault)?;
     let mut rows = statement.query([]).map_err(fault)?;
-    let mut expected = TABLES.iter();
+    let mut expected = SCHEMA.iter();
     while let Some(row) = rows.next().map_err(fault)? {
         let kind: String = row.get(0).map_err(fault)?;
         let name: String = row.get(1).map_err(fault)?;
         let sql: Option<String> = row.get(2).map_err(fault)?;
         let fits = expected
             .next()
-            .is_some_and(|(n, s)| kind == "table" && name == *n && sql.as_deref() == Some(*s));
+            .is_some_and(|(k, n, s)| kind == *k && name == *n && sql.as_deref() == Some(*s));
         if !fits {
             return Err(OpenError::Schema {
                 path: path.to_owned(),
@@ -173,7 +192,7 @@ fn check_format(conn: &Connection, path: &Path) -> Result<(), OpenError> {
         }
     }
     match expected.next() {
-        Some((name, _)) => Err(OpenError::Schema {
+        Some((_, name, _)) => Err(OpenError::Schema {
             path: path.to_owned(),
             name: (*name).to_owned(),
         }),

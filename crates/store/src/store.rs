@@ -337,7 +337,7 @@ impl Store {
         self.reach(Step::BeforeSeal)?;
         let appended = |done| match done {
             Done::Appended { tenant, .. } => Some(tenant),
-            Done::ContentRemoved => None,
+            Done::ContentRemoved | Done::SegmentChanged => None,
         };
         let touched: BTreeSet<TenantName> = group.done.into_iter().filter_map(appended).collect();
         for tenant in touched {
@@ -467,7 +467,7 @@ impl Store {
         self.lock.describe(Some(address))
     }
 
-    fn alive(&self) -> Result<(), WriteError> {
+    pub(crate) fn alive(&self) -> Result<(), WriteError> {
         match &self.dead {
             Some(first) => Err(WriteError::Dead {
                 first: first.clone(),
@@ -477,7 +477,7 @@ impl Store {
     }
 
     /// Begins a group if there is none. A busy database leaves the handle alive.
-    fn begin(&mut self) -> Result<(), WriteError> {
+    pub(crate) fn begin(&mut self) -> Result<(), WriteError> {
         if self.open.is_some() {
             return Ok(());
         }
@@ -491,7 +491,7 @@ impl Store {
         }
     }
 
-    fn done(&mut self, done: Done) {
+    pub(crate) fn done(&mut self, done: Done) {
         if let Some(group) = &mut self.open {
             group.done.push(done);
         }
@@ -503,7 +503,7 @@ impl Store {
             .map_err(|e| DatabaseFault::of(step, e))
     }
 
-    fn fail(&mut self, step: &'static str, error: rusqlite::Error) -> WriteError {
+    pub(crate) fn fail(&mut self, step: &'static str, error: rusqlite::Error) -> WriteError {
         self.kill(DatabaseFault::of(step, error))
     }
 

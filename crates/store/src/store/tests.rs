@@ -38,7 +38,7 @@ fn open(root: &Path) -> Result<(Store, OpenReport, Vec<String>), OpenError> {
         origin: ORIGIN,
     };
     let mut texts = Vec::new();
-    let (store, report) = Store::open(cfg, &mut |leaf| {
+    let (store, report) = Store::open(cfg, &mut |leaf: ReplayLeaf<'_>| {
         if let ReplayLeaf::Intact { body, .. } = leaf {
             texts.push(String::from_utf8(body[1..].to_vec()).unwrap());
         }

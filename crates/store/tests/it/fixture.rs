@@ -65,7 +65,7 @@ impl Place {
     pub fn open(&self) -> Result<(Store, OpenReport, Vec<Seen>), OpenError> {
         let mut seen = Vec::new();
         let (store, report) = with_config(&self.dir(), &self.witness(), |cfg| {
-            Store::open(cfg, &mut |leaf| {
+            Store::open(cfg, &mut |leaf: ReplayLeaf<'_>| {
                 seen.push(see(leaf));
                 Ok(())
             })

@@ -16,6 +16,7 @@ mod fixture;
 mod history;
 mod proofs;
 mod roundtrip;
+mod segments;
 mod tamper;
 mod witness;
 

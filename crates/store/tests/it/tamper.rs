@@ -3,7 +3,9 @@
 
 use crate::fixture::*;
 use ancile_ledger::LeafKind;
-use ancile_store::{Audit, AuditReport, Damage, DamageKind, OpenError, ReadError, Store, audit};
+use ancile_store::{
+    Audit, AuditReport, Damage, DamageKind, OpenError, ReadError, ReplayLeaf, Store, audit,
+};
 
 /// Every problem of an audit as a line.
 fn problems(place: &Place) -> Vec<String> {
@@ -250,7 +252,7 @@ fn a_lost_control_leaf_is_named_before_what_the_reader_makes_of_it() {
     let place = sample();
     place.sql("DELETE FROM leaf WHERE tenant = 'acme' AND seq = 0");
     let refusal = with_config(&place.dir(), &place.witness(), |cfg| {
-        Store::open(cfg, &mut |_| {
+        Store::open(cfg, &mut |_: ReplayLeaf<'_>| {
             Err(ancile_store::ReplayRefusal("no policy".to_owned()))
         })
     });
@@ -268,8 +270,8 @@ fn a_lost_control_leaf_is_named_before_what_the_reader_makes_of_it() {
 fn a_reader_can_refuse_a_leaf() {
     let place = sample();
     let refusal = with_config(&place.dir(), &place.witness(), |cfg| {
-        Store::open(cfg, &mut |leaf| match leaf {
-            ancile_store::ReplayLeaf::Intact { seq: 3, .. } => {
+        Store::open(cfg, &mut |leaf: ReplayLeaf<'_>| match leaf {
+            ReplayLeaf::Intact { seq: 3, .. } => {
                 Err(ancile_store::ReplayRefusal("unknown event 7".to_owned()))
             }
             _ => Ok(()),
@@ -557,7 +559,7 @@ fn a_trigger_does_not_run_in_an_open_store_and_refuses_the_next_open() {
     assert_eq!(refused(&store, "acme", 1), None);
     drop(store);
     let text = place.refusal().to_string();
-    let said = "`evil` is not as format version 1 has it; the schema was changed; restore a copy";
+    let said = "`evil` is not as format version 2 has it; the schema was changed; restore a copy";
     assert!(text.ends_with(said), "{text}");
     let audited = audit(&place.dir(), None, &verifier());
     assert!(matches!(audited, Err(OpenError::Schema { .. })));

@@ -3,7 +3,7 @@
 
 use crate::fixture::*;
 use ancile_ledger::{SignerKey, Witness, WitnessRefusal, WitnessState};
-use ancile_store::{NewEpoch, OpenError, Store, StoreConfig, audit};
+use ancile_store::{NewEpoch, OpenError, ReplayLeaf, Store, StoreConfig, audit};
 use std::fs;
 
 fn refusal(place: &Place) -> WitnessRefusal {
@@ -207,7 +207,7 @@ fn a_store_of_another_key_or_name_is_refused() {
             signer,
             origin,
         };
-        Store::open(cfg, &mut |_| Ok(())).unwrap_err()
+        Store::open(cfg, &mut |_: ReplayLeaf<'_>| Ok(())).unwrap_err()
     };
     assert!(matches!(open(ORIGIN, 8, ORIGIN), OpenError::Checkpoint(_)));
     assert!(matches!(
@@ -231,7 +231,7 @@ fn a_witness_inside_the_data_directory_is_refused() {
     let inside = place.dir().join("witness");
     fs::copy(place.witness(), &inside).unwrap();
     let opened = with_config(&place.dir(), &inside, |cfg| {
-        Store::open(cfg, &mut |_| Ok(()))
+        Store::open(cfg, &mut |_: ReplayLeaf<'_>| Ok(()))
     });
     assert!(matches!(opened, Err(OpenError::WitnessInside { .. })));
 }
