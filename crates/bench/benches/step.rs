@@ -241,7 +241,7 @@ fn leaves(home: &Path, from: u64) -> (Store, Vec<Leaf>, u64) {
         origin: &origin,
     };
     let mut found = Vec::new();
-    let opened = Store::open(config, &mut |leaf| {
+    let opened = Store::open(config, &mut |leaf: ReplayLeaf<'_>| {
         if let ReplayLeaf::Intact {
             seq, body, content, ..
         } = leaf

@@ -193,24 +193,23 @@ fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
         problems: Vec::new(),
         bare: Vec::new(),
     };
-    let (store, report) = Store::open(home.store_config()?, &mut |leaf| replay.take(&leaf))
-        .map_err(|fault| {
-            let code = match fault {
-                OpenError::Locked { .. } => "store_locked",
-                OpenError::ReadOnly { .. } => "store_read_only",
-                OpenError::Version { .. } => "store_version",
-                _ => "store_refused",
-            };
-            Refusal::new(Fault::Unavailable, code, fault.to_string()).inside(with_causes(&fault))
-        })?;
+    let (store, report) = Store::open(home.store_config()?, &mut replay).map_err(|fault| {
+        let code = match fault {
+            OpenError::Locked { .. } => "store_locked",
+            OpenError::ReadOnly { .. } => "store_read_only",
+            OpenError::Version { .. } => "store_version",
+            _ => "store_refused",
+        };
+        Refusal::new(Fault::Unavailable, code, fault.to_string()).inside(with_causes(&fault))
+    })?;
     replay.index.settle();
     replay.find_removed_texts();
     Ok((store, replay, report))
 }
 
-impl Replay {
-    fn take(&mut self, leaf: &ReplayLeaf<'_>) -> Result<(), ReplayRefusal> {
-        match *leaf {
+impl ancile_store::Replay for Replay {
+    fn leaf(&mut self, leaf: ReplayLeaf<'_>) -> Result<(), ReplayRefusal> {
+        match leaf {
             ReplayLeaf::Intact {
                 tenant,
                 seq,
@@ -265,7 +264,9 @@ impl Replay {
             ReplayLeaf::Damaged { .. } => Ok(()),
         }
     }
+}
 
+impl Replay {
     /// The texts of an exposure, if they are the ones its event commits to. Others ground nothing,
     /// which can only make decisions stricter.
     fn texts(

@@ -149,13 +149,12 @@ fn a_newer_database_is_refused() {
         let conn = rusqlite::Connection::open(&file).unwrap();
         conn.pragma_update(None, "user_version", version).unwrap();
     };
-    set(ancile_store::FORMAT_VERSION + 1);
-    refused_as(
-        "store_version",
-        &home,
-        &["format version 2", "this build reads 1"],
-    );
-    set(ancile_store::FORMAT_VERSION);
+    let current = ancile_store::FORMAT_VERSION;
+    set(current + 1);
+    let newer = format!("format version {}", current + 1);
+    let ours = format!("this build reads {current}");
+    refused_as("store_version", &home, &[&newer, &ours]);
+    set(current);
     nothing_lost(dir, kept);
 }
 
