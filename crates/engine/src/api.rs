@@ -10,6 +10,7 @@ pub use step::{
     StepAnswer, StepOp, StepResult, TaskSpec, ToolResult, Write, Written,
 };
 
+use crate::counts::SlowCommit;
 use ancile_core::{
     ApprovalId, AuthorityClass, Channel, Decision, Digest, EntryId, EntryKind, FieldName,
     MandateId, Micros, NamespaceName, PermitId, PrincipalName, ProposedCall, Role, SessionId,
@@ -413,6 +414,8 @@ pub struct Health {
     pub gates: Gates,
     /// Whether the witness was one group behind at open.
     pub witness_was_behind: bool,
+    /// A commit that took longer than it may.
+    pub slow_commit: Option<SlowCommit>,
 }
 
 /// How the store stands, for an operator.

@@ -31,6 +31,7 @@ pub(crate) fn health(turn: &mut Turn<'_>) -> Result<Health, Refusal> {
         entries: u64::try_from(entries).unwrap_or(u64::MAX),
         gates: core.gates,
         witness_was_behind: core.report.witness == WitnessState::OneBehind,
+        slow_commit: core.counts.slow_commit(),
     })
 }
 

@@ -3,6 +3,7 @@
 
 use crate::api::Gates;
 use crate::content::Content;
+use crate::counts::{Counts, Integrity, Totals};
 use crate::event::Event;
 use crate::home::{Announced, Home};
 use crate::index::{Index, Partition};
@@ -40,6 +41,9 @@ pub(crate) struct Core {
     /// Texts of exposures that did not hold at open.
     pub(crate) problems: Vec<String>,
     pub(crate) keys: KeyTable,
+    pub(crate) counts: Arc<Counts>,
+    /// What the open group did so far.
+    pub(crate) tally: Totals,
     pub(crate) last: Micros,
     /// Changes when another connection writes to the database.
     pub(crate) data_version: i64,
@@ -67,7 +71,7 @@ impl Core {
         let value_key = home.value_key()?;
         let (store, replay, report) = load(&home)?;
         let keys = Arc::new(RwLock::new(replay.state.keys.clone()));
-        Ok(Self {
+        let core = Self {
             store: Some(store),
             state: replay.state,
             index: replay.index,
@@ -80,11 +84,28 @@ impl Core {
             report,
             problems: replay.problems,
             keys,
+            counts: Arc::new(Counts::new()),
+            tally: Totals::NONE,
             last: Micros(0),
             data_version: 0,
             address: None,
             announced: None,
-        })
+        };
+        core.count_integrity();
+        Ok(core)
+    }
+
+    /// Says in the counts how the open store stands, and whose it is.
+    fn count_integrity(&self) {
+        let whole = self.problems_found().is_empty();
+        self.counts.set_integrity(if whole {
+            Integrity::Verified
+        } else {
+            Integrity::Damaged
+        });
+        if let Some(first) = &self.state.first {
+            self.counts.set_first(first);
+        }
     }
 
     /// The open store.
@@ -106,6 +127,7 @@ impl Core {
         );
         if self.problems.len() < PROBLEMS_MAX && !self.problems.contains(&line) {
             tracing::error!(%tenant, seq, reason = broken.name(), "entry is broken");
+            self.counts.set_integrity(Integrity::Damaged);
             self.problems.push(line);
         }
     }
@@ -132,6 +154,7 @@ impl Core {
         self.permits.clear();
         self.memos.clear();
         self.publish_keys();
+        self.count_integrity();
         tracing::warn!("store was opened anew after a failed commit");
         Ok(())
     }
@@ -139,17 +162,29 @@ impl Core {
     /// Drops a store that can no longer be relied on.
     pub(crate) fn lost(&mut self, fault: &dyn std::fmt::Display) -> Refusal {
         self.store = None;
+        self.tally = Totals::NONE;
+        self.counts.set_integrity(Integrity::Down);
         tracing::error!(%fault, "store is lost until it opens again");
         down().inside(fault)
     }
 
-    /// Commits the group: log heads, checkpoint, then the witness.
-    pub(crate) fn commit(&mut self) -> Result<(), Refusal> {
+    /// Commits the group of so many requests: log heads, checkpoint, then the witness.
+    pub(crate) fn commit(&mut self, requests: usize) -> Result<(), Refusal> {
         let Some(store) = self.store.as_mut() else {
             return Err(down());
         };
-        match store.commit() {
+        let before = store.group().group;
+        self.counts.commit_begins();
+        let committed = store.commit();
+        let done = committed.as_ref().is_ok_and(|r| r.group() != before);
+        self.counts.commit_ended(done.then_some(requests));
+        match committed {
             Ok(_receipt) => {
+                self.counts
+                    .add(&std::mem::replace(&mut self.tally, Totals::NONE));
+                if let Some(first) = &self.state.first {
+                    self.counts.set_first(first);
+                }
                 self.index.settle();
                 self.publish_keys();
                 Ok(())

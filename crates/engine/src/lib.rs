@@ -11,8 +11,10 @@ pub mod api;
 mod audit;
 mod content;
 mod core;
+pub mod counts;
 mod event;
 mod fire;
+mod first;
 mod further;
 mod home;
 mod index;
@@ -38,11 +40,11 @@ pub use refusal::{Fault, Refusal};
 pub use turn::Caller;
 
 use crate::core::{Core, KeyTable};
+use crate::counts::Counts;
 use crate::home::Home;
 use ancile_core::{
-    ApprovalId, ArgKind, CanonicalValue, Channel, Digest, EntryId, FieldName, MandateId,
-    NamespaceName, PrincipalName, Role, SessionId, SourceField, SourceName, SourceState,
-    TenantName, ToolName,
+    ApprovalId, ArgKind, CanonicalValue, Digest, EntryId, FieldName, MandateId, NamespaceName,
+    PrincipalName, SessionId, SourceField, SourceName, SourceState, TenantName, ToolName,
 };
 use ancile_policy::Canonicalise;
 use ancile_screen::Screener;
@@ -56,6 +58,7 @@ use state::Key;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Instant;
 use turn::{Turn, clock, unauthenticated};
 use writer::Writer;
 
@@ -102,6 +105,8 @@ pub struct FirstKeys {
 pub struct Engine {
     writer: Writer,
     keys: KeyTable,
+    counts: Arc<Counts>,
+    gates: Gates,
     thread: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
@@ -146,7 +151,7 @@ impl Engine {
             screening: false,
         };
         let (engine, _) = Self::open(config)?;
-        let made = engine.writer.submit(first_keys)?;
+        let made = engine.writer.submit(first::keys)?;
         engine.close();
         let mut entries = Vec::new();
         for (role, principal, token) in made {
@@ -174,12 +179,15 @@ impl Engine {
             damage: core.problems_found(),
         };
         let keys = Arc::clone(&core.keys);
+        let counts = Arc::clone(&core.counts);
         let (writer, thread) = Writer::start(core).map_err(|e| turn::internal(&e))?;
         let thread = Arc::new(Mutex::new(Some(thread)));
         Ok((
             Self {
                 writer,
                 keys,
+                counts,
+                gates: config.gates,
                 thread,
             },
             report,
@@ -202,6 +210,18 @@ impl Engine {
                 .set_address(&address)
                 .map_err(|e| turn::internal(&e))
         })
+    }
+
+    /// How decisions bind.
+    #[must_use]
+    pub fn gates(&self) -> Gates {
+        self.gates
+    }
+
+    /// What happened since the store was opened; read without the writer.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// Ends the writer after the jobs before this, and waits until the store is closed.
@@ -252,55 +272,6 @@ impl Engine {
     }
 }
 
-/// Tenant, namespace and the four keys of a first run.
-fn first_keys(turn: &mut Turn<'_>) -> Result<Vec<(&'static str, PrincipalName, String)>, Refusal> {
-    let tenant = name(TenantName::new("default"))?;
-    let operator = name(PrincipalName::new("operator"))?;
-    let main = name(NamespaceName::new("main"))?;
-    let first = admin::found_tenant(turn, &tenant, &operator)?;
-    let namespace = event::Event::NamespaceMade {
-        name: main.clone(),
-        readers: vec![],
-        writers: vec![],
-    };
-    turn.emit(&tenant, &namespace)?;
-    let mut made = vec![("operator", operator, first.token)];
-    let assistant = name(PrincipalName::new("assistant"))?;
-    use Channel::{Agent, Document, Import, Paste, PeerAgent, Source, Tool, User, Web};
-    let rows: [(&'static str, &str, Role, &[Channel]); 3] = [
-        (
-            "user",
-            "alice",
-            Role::User,
-            &[User, Paste, Document, Import],
-        ),
-        (
-            "host",
-            "host",
-            Role::Host,
-            &[
-                User, Paste, Document, Source, Tool, Web, Agent, PeerAgent, Import,
-            ],
-        ),
-        ("agent", "assistant", Role::Agent, &[Agent]),
-    ];
-    for (file, principal, role, channels) in rows {
-        let principal = name(PrincipalName::new(principal))?;
-        let spec = KeySpec {
-            principal: principal.clone(),
-            role,
-            namespaces: vec![main.clone()],
-            channels: channels.to_vec(),
-            agent: (role == Role::Agent).then(|| assistant.clone()),
-            relays_user: role == Role::Host,
-            expires: None,
-        };
-        let key = admin::make_key(turn, &tenant, spec)?;
-        made.push((file, principal, key.token));
-    }
-    Ok(made)
-}
-
 /// Each call checks the key once more on the writer thread, and answers a [`Refusal`] where the
 /// key may not, the thing is not there, or a limit is passed.
 #[allow(
@@ -333,7 +304,12 @@ impl Engine {
         ops: Vec<StepOp>,
     ) -> Result<StepAnswer, Refusal> {
         let token = token.to_owned();
-        self.with(by, move |t, k| step::step(t, k, id, &token, ops))
+        let asked = Instant::now();
+        let answer = self.with(by, move |t, k| step::step(t, k, id, &token, ops));
+        if answer.is_ok() {
+            self.counts.step_took(asked.elapsed());
+        }
+        answer
     }
 
     /// Writes an entry outside a session.
@@ -594,6 +570,7 @@ impl Engine {
                 entries: 0,
                 gates: Gates::Enforce,
                 witness_was_behind: false,
+                slow_commit: self.counts.slow_commit(),
             })
     }
 }

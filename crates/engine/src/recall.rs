@@ -3,6 +3,7 @@
 //! what leaves counted as shown before the answer.
 
 use crate::api::{BoundSpec, ContextPack, Gates, PackItem, QUERY_BYTES_MAX, Recall};
+use crate::counts::Total;
 use crate::event::Event;
 use crate::home::random;
 use crate::index::Partition;
@@ -174,6 +175,11 @@ fn recall(
         if broken.is_empty() {
             let found = take(&packed, &trusted, &untrusted, &texts);
             let pack = answer(turn, look, &found, &packed, withheld)?;
+            let tally = &mut turn.core.tally;
+            tally.add(Total::Withheld, u64::from(withheld));
+            for one in &found {
+                tally.add(Total::Recalled(one.class), 1);
+            }
             return Ok((pack, found));
         }
         withheld = withheld.saturating_add(u32::try_from(broken.len()).unwrap_or(u32::MAX));

@@ -2,6 +2,7 @@
 //! One job's turn on the writer thread: the moment, checked callers, and the ways to change state.
 
 use crate::core::{Core, entry_of, index_entry};
+use crate::counts::Total;
 use crate::event::{Event, Shown};
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
@@ -257,7 +258,9 @@ impl<'a> Turn<'a> {
         self.core
             .state
             .apply(tenant, seq, event, &none)
-            .map_err(|e| internal(&e))
+            .map_err(|e| internal(&e))?;
+        self.core.tally.event(event);
+        Ok(())
     }
 
     /// Logs exposures, a few to a leaf. Texts that ground are kept as erasable content, salted.
@@ -314,6 +317,9 @@ impl<'a> Turn<'a> {
         bytes: &[u8],
     ) -> Result<(u64, Digest), Refusal> {
         let tenant = record.tenant.clone();
+        let tally = &mut self.core.tally;
+        tally.add(Total::Written(record.class), 1);
+        tally.add(Total::Quarantined, u64::from(record.screening.quarantined));
         let body = record.encode();
         let hash = ancile_core::record_hash(&body);
         let seq = self.append(&tenant, &body, Some((salt, bytes)))?;

@@ -116,7 +116,7 @@ fn run(core: Core, inbox: &Receiver<Job>) {
                 }
             }
         }
-        let outcome = core.commit();
+        let outcome = core.commit(replies.len());
         for reply in replies {
             reply(outcome.clone());
         }
@@ -136,7 +136,7 @@ impl Core {
             Err(fault) if self.store()?.fault().is_none() => return Err(down().inside(fault)),
             Err(fault) => return Err(self.lost(&fault)),
         };
-        let state = self.state.clone();
+        let (state, tally) = (self.state.clone(), self.tally);
         let mark = self.index.mark();
         let (keep, reply) = run(&mut Turn::new(self));
         if keep {
@@ -145,6 +145,7 @@ impl Core {
             }
         } else {
             self.state = state;
+            self.tally = tally;
             self.index.rollback(mark);
             if self.is_open()
                 && let Err(fault) = self.store()?.rollback(savepoint)

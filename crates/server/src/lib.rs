@@ -12,6 +12,7 @@
 mod ask;
 mod body;
 pub mod limits;
+mod metrics;
 mod openapi;
 mod problem;
 mod route;
@@ -20,6 +21,7 @@ mod serve;
 mod wire;
 
 pub use limits::Limits;
+pub use metrics::MetricsAccess;
 pub use openapi::openapi;
 pub use route::{Access, Route, Verb, router};
 pub use routes::ROUTES;

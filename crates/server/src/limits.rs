@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What one caller may take of the server.
 
+use crate::metrics::MetricsAccess;
 use std::time::Duration;
 
 /// Longest body of a request, in bytes.
@@ -51,6 +52,8 @@ pub struct Limits {
     pub work: Duration,
     /// For requests under way at the end: [`STOP_SECONDS`].
     pub stop: Duration,
+    /// Who may read the metrics: the operator.
+    pub metrics: MetricsAccess,
 }
 
 impl Default for Limits {
@@ -64,6 +67,7 @@ impl Default for Limits {
             body: Duration::from_secs(BODY_SECONDS),
             work: Duration::from_secs(WORK_SECONDS),
             stop: Duration::from_secs(STOP_SECONDS),
+            metrics: MetricsAccess::Operator,
         }
     }
 }

@@ -4,9 +4,11 @@
 use crate::ask::{Ask, JSON, Parts, Reply, TEXT};
 use crate::body;
 use crate::limits::Limits;
+use crate::metrics::{CONTENT_TYPE as METRICS_TEXT, Metrics, MetricsAccess};
 use crate::problem::Problem;
 use crate::routes::ROUTES;
 use crate::wire::query::Query;
+use ancile_core::Role;
 use ancile_engine::Engine;
 use axum::Router;
 use axum::body::Body;
@@ -20,6 +22,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -29,6 +32,9 @@ use tracing::{Instrument as _, Span};
 
 /// The header that carries a session token.
 pub(crate) const SESSION: &str = "ancile-session";
+/// The path of the metrics. It is no part of the interface of [`ROUTES`]: it is of the whole
+/// store, and what is counted may change.
+const METRICS: &str = "/metrics";
 /// The header that carries the request id of an answer.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -42,6 +48,21 @@ pub enum Verb {
     /// PUT.
     Put,
 }
+
+impl Verb {
+    /// Its name in HTTP.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+        }
+    }
+}
+
+/// Where a connection comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// Who may ask; what the caller's role may do is the engine's to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,18 +225,21 @@ struct Shared {
     slots: Arc<Semaphore>,
     bodies: body::Room,
     ids: Arc<RequestIds>,
+    metrics: Arc<Metrics>,
 }
 
 /// The router over [`ROUTES`]; anything else is answered with a problem.
 pub fn router(engine: Engine, limits: Limits) -> Router {
     let slots = Arc::new(Semaphore::new(limits.requests));
     let bodies = Arc::new(Semaphore::new(limits.bodies_bytes));
+    let metrics = Arc::new(Metrics::new(engine.clone()));
     let shared = Shared {
         engine,
         limits,
         slots,
         bodies,
         ids: Arc::new(RequestIds::new()),
+        metrics,
     };
     let mut router = Router::new();
     for route in ROUTES {
@@ -230,21 +254,31 @@ pub fn router(engine: Engine, limits: Limits) -> Router {
         router = router.route(route.path, on(filter, take));
     }
     router
+        .route(METRICS, on(MethodFilter::GET, metrics_text))
         .method_not_allowed_fallback(wrong_method)
         .fallback(no_route)
         .with_state(shared)
 }
 
 async fn no_route(State(shared): State<Shared>) -> Response {
+    let begun = shared.begin(NO_ROUTE, NO_ROUTE);
+    begun.finish(Err(unknown_route()))
+}
+
+fn unknown_route() -> Problem {
     let detail = "there is no such path; the paths begin with /v1/, and /healthz";
-    let problem = Problem::new(StatusCode::NOT_FOUND, "unknown_route", detail);
-    shared.begin(NO_ROUTE).finish(Err(problem))
+    Problem::new(StatusCode::NOT_FOUND, "unknown_route", detail)
 }
 
 async fn wrong_method(State(shared): State<Shared>) -> Response {
     let detail = "the path does not take this method; header `allow` lists those it takes";
     let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail);
-    shared.begin(NO_ROUTE).finish(Err(problem))
+    shared.begin(NO_ROUTE, NO_ROUTE).finish(Err(problem))
+}
+
+async fn metrics_text(State(shared): State<Shared>, request: Request) -> Response {
+    let begun = shared.begin("GET", METRICS);
+    begun.finish(shared.metrics(&request))
 }
 
 async fn take(
@@ -253,7 +287,7 @@ async fn take(
     params: PathParams,
     request: Request,
 ) -> Response {
-    let begun = shared.begin(route.path);
+    let begun = shared.begin(route.verb.name(), route.path);
     let answer = async {
         match route.does {
             Does::Open(does) => {
@@ -313,20 +347,51 @@ impl Shared {
     }
 
     /// Gives a request its id, and its place in the log.
-    fn begin(&self, path: &'static str) -> Begun {
+    fn begin(&self, method: &'static str, path: &'static str) -> Begun {
         let id = self.ids.next();
+        let metrics = Arc::clone(&self.metrics);
         // At the highest level, so that whatever is logged within says which request it was.
-        let span = tracing::error_span!("request", request_id = id, path);
+        let span = tracing::error_span!("request", request_id = id, method, path);
         let since = Instant::now();
-        Begun { id, span, since }
+        Begun {
+            id,
+            route: (method, path),
+            span,
+            since,
+            metrics,
+        }
+    }
+
+    /// The metrics, for whom they are.
+    fn metrics(&self, request: &Request) -> Result<Reply, Problem> {
+        let peer = request.extensions().get::<Peer>();
+        let here = peer.is_some_and(|peer| peer.0.to_canonical().is_loopback());
+        match self.limits.metrics {
+            MetricsAccess::Off => return Err(unknown_route()),
+            MetricsAccess::Loopback if here => {}
+            _ => {
+                let caller = self.engine.authenticate(bearer(request.headers())?)?;
+                let operator = caller.role() == Role::Operator;
+                if !operator || !self.engine.counts().is_first(caller.tenant()) {
+                    let detail = "this key may not read the metrics; use the key of the first \
+                                  tenant's operator";
+                    return Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", detail));
+                }
+            }
+        }
+        self.metrics
+            .text()
+            .map(|text| Reply::text(METRICS_TEXT, text))
     }
 }
 
 /// A request that has begun.
 struct Begun {
     id: String,
+    route: (&'static str, &'static str),
     span: Span,
     since: Instant,
+    metrics: Arc<Metrics>,
 }
 
 impl Begun {
@@ -336,11 +401,14 @@ impl Begun {
         let elapsed_us = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
         let mut response = match result {
             Ok(reply) => {
+                self.metrics.answered(self.route, reply.status, None);
                 let status = reply.status.as_u16();
                 tracing::debug!(status, elapsed_us, "answered");
                 plain(reply)
             }
             Err(problem) => {
+                self.metrics
+                    .answered(self.route, problem.status, Some(&problem));
                 log(elapsed_us, &problem);
                 refusal(&self.id, &problem)
             }

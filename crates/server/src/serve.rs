@@ -2,10 +2,13 @@
 //! Connections: accepted under limits, and ended in order.
 
 use crate::limits::{HEAD_BYTES_MAX, Limits};
-use crate::route::router;
+use crate::route::{Peer, router};
 use ancile_engine::Engine;
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::future::Future;
@@ -40,17 +43,12 @@ pub async fn serve(
     let mut shutdown = pin!(shutdown);
     loop {
         let next = next(&listener, &places);
-        let (stream, place) = tokio::select! {
+        let (stream, peer, place) = tokio::select! {
             () = &mut shutdown => break,
             accepted = next => accepted,
         };
-        open.spawn(connection(
-            stream,
-            place,
-            app.clone(),
-            limits,
-            stopped.clone(),
-        ));
+        let served = connection((stream, peer), place, app.clone(), limits, stopped.clone());
+        open.spawn(served);
         while open.try_join_next().is_some() {}
     }
     drop(listener);
@@ -62,11 +60,11 @@ pub async fn serve(
 }
 
 /// Waits for a place, then for a connection.
-async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, Place) {
+async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, Peer, Place) {
     let place = Arc::clone(places).acquire_owned().await.ok();
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, place),
+            Ok((stream, peer)) => return (stream, Peer(peer.ip()), place),
             Err(fault) => {
                 tracing::warn!(%fault, "no connection could be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -80,7 +78,7 @@ type Place = Option<OwnedSemaphorePermit>;
 
 /// Serves one connection to its end.
 async fn connection(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, Peer),
     place: Place,
     app: Router,
     limits: Limits,
@@ -89,7 +87,11 @@ async fn connection(
     if let Err(fault) = stream.set_nodelay(true) {
         tracing::debug!(%fault, "no delay could not be set");
     }
-    let service = TowerToHyperService::new(app);
+    let app = TowerToHyperService::new(app);
+    let service = service_fn(|mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        app.call(request)
+    });
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())

@@ -29,7 +29,7 @@ const EDGES: [(&str, &[&str]); 11] = [
 const ONLY: [(&str, &[&str]); 1] = [("core", &["sha2"])];
 
 /// Who alone may use a third-party crate.
-const ONLY_IN: [(&str, &[&str]); 15] = [
+const ONLY_IN: [(&str, &[&str]); 16] = [
     ("anyhow", &["cli", "bench"]),
     ("rusqlite", &["store"]),
     ("cedar-policy", &["policy"]),
@@ -41,6 +41,7 @@ const ONLY_IN: [(&str, &[&str]); 15] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
+    ("prometheus-client", &["server"]),
     ("toml", &["cli"]),
     ("strsim", &["cli"]),
     ("ureq", &["cli"]),

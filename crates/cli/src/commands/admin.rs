@@ -316,14 +316,18 @@ pub fn integrity(place: &Place) -> Result<Answer, Failure> {
 pub fn health(place: &Place) -> Result<Answer, Failure> {
     let value = place.connect_openly()?.get("/healthz")?;
     let field = |name: &str| value.get(name).and_then(Value::as_str);
-    let whole = field("integrity") == Some("verified");
     let mut text = print::block(&value, 0);
-    if !whole {
+    let damaged = field("integrity") == Some("damaged");
+    if damaged {
         text.push_str("something was edited or lost; ancile audit verify says what\n");
     }
     if field("gates").is_some() {
         text.push_str("the gates only log: no decision binds\n");
     }
-    let exit = if whole { Exit::Done } else { Exit::Damaged };
+    let exit = match field("status") {
+        Some("ok") => Exit::Done,
+        _ if damaged => Exit::Damaged,
+        _ => Exit::Unavailable,
+    };
     Ok(Answer { value, text, exit })
 }

@@ -77,6 +77,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     if report.witness_behind {
         tracing::warn!("the witness was one group behind; it has been brought up to date");
     }
+    engine.counts().set_slow_commit(settings.slow_commit);
     let server = place::spawn(engine.clone(), listener, settings.limits)?;
     engine.set_address(&server.address().to_string())?;
     let (address, screening) = (server.address(), settings.screening);

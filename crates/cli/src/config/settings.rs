@@ -2,8 +2,8 @@
 //! The one table of settings.
 
 use super::value::{Kind, Value};
-use ancile_engine::Gates;
-use ancile_server::{Limits, limits};
+use ancile_engine::{Gates, counts};
+use ancile_server::{Limits, MetricsAccess, limits};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
@@ -38,6 +38,8 @@ pub struct Settings {
     pub log_level: String,
     /// How it is logged.
     pub log_format: LogFormat,
+    /// How long a commit may take before the store counts as degraded.
+    pub slow_commit: Duration,
     /// What one caller may take of the server.
     pub limits: Limits,
 }
@@ -61,6 +63,7 @@ impl Default for Settings {
             screening: true,
             log_level: LOG_LEVEL.to_owned(),
             log_format: LogFormat::Auto,
+            slow_commit: counts::SLOW_COMMIT,
             limits: Limits::default(),
         }
     }
@@ -158,6 +161,33 @@ pub const SETTINGS: &[Setting] = &[
                 _ => LogFormat::Auto,
             };
         },
+    },
+    Setting {
+        key: "metrics.access",
+        kind: Kind::OneOf(&["operator", "loopback", "off"]),
+        unit: "",
+        default: Value::fixed("operator"),
+        what: "Who may read `/metrics`: the first tenant's operator by key, besides whoever \
+               connects from this machine (a proxy on it included), or nobody.",
+        put: |to, value| {
+            to.limits.metrics = match value.text() {
+                "loopback" => MetricsAccess::Loopback,
+                "off" => MetricsAccess::Off,
+                _ => MetricsAccess::Operator,
+            };
+        },
+    },
+    Setting {
+        key: "health.slow_commit_milliseconds",
+        kind: Kind::Whole {
+            min: 1,
+            max: 600_000,
+        },
+        unit: "milliseconds",
+        default: Value::Whole(1_000),
+        what: "How long a commit may take; a slower one degrades `/healthz` until 32 in a row were \
+               not.",
+        put: |to, value| to.slow_commit = Duration::from_millis(value.whole()),
     },
     Setting {
         key: "limits.body_bytes",

@@ -3,9 +3,8 @@
 
 use crate::ask::{Ask, JSON, Reply, TEXT};
 use crate::problem::Problem;
-use crate::wire::key::{
-    HealthBody, KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody,
-};
+use crate::wire::health::HealthBody;
+use crate::wire::key::{KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody};
 use crate::wire::lists::{
     IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, TenantViewBody,
 };
@@ -105,7 +104,11 @@ pub(crate) fn checkpoint(ask: &Ask<'_>) -> Result<Reply, Problem> {
 
 /// Says how the store stands; to anyone.
 pub(crate) fn health(engine: &Engine) -> Result<Reply, Problem> {
-    let body = HealthBody::from(&engine.health());
+    // While a commit stands still, so does the writer: nothing is asked of it.
+    let body = match engine.counts().slow_commit() {
+        Some(slow) if slow.under_way => HealthBody::stalled(engine, &slow),
+        _ => HealthBody::from(&engine.health()),
+    };
     let down = body.status == "down";
     let status = if down {
         StatusCode::SERVICE_UNAVAILABLE

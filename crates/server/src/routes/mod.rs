@@ -14,9 +14,8 @@ use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
 use crate::wire::entry::{
     BatchBody, BatchWrittenBody, EntryBody, LineageBody, TaskViewBody, WriteBody, WrittenBody,
 };
-use crate::wire::key::{
-    HealthBody, KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody,
-};
+use crate::wire::health::HealthBody;
+use crate::wire::key::{KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody};
 use crate::wire::lists::{
     IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, TenantViewBody,
 };

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Keys, tenants, namespaces and health on the wire.
+//! Keys, tenants and namespaces on the wire.
 
 use super::spelled::{Spelled, bare, bare_list, spelled_list};
 use super::{count, micros};
 use crate::problem::Problem;
 use ancile_core::{Channel, Micros, NamespaceName, PrincipalName, Role, TenantName};
-use ancile_engine::api::{
-    Gates, Health, KeyMade, KeySpec, KeyView, OVERLAP_SECONDS_MAX, TenantSpec,
-};
+use ancile_engine::api::{KeyMade, KeySpec, KeyView, OVERLAP_SECONDS_MAX, TenantSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -133,35 +131,4 @@ pub(crate) struct NamespaceBody {
     pub(crate) readers: Vec<Spelled<PrincipalName>>,
     /// Who may write it.
     pub(crate) writers: Vec<Spelled<PrincipalName>>,
-}
-
-/// How the store stands; to anyone, so nothing that says what is in it.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct HealthBody {
-    /// `ok`, `degraded` or `down`.
-    pub(crate) status: &'static str,
-    /// `verified`, `damaged` or `down`.
-    pub(crate) integrity: &'static str,
-    /// Given only where decisions do not bind: `log_only` or `off`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gates: Option<&'static str>,
-}
-
-impl From<&Health> for HealthBody {
-    fn from(health: &Health) -> Self {
-        let status = match health.integrity {
-            "verified" => "ok",
-            "down" => "down",
-            _ => "degraded",
-        };
-        Self {
-            status,
-            integrity: health.integrity,
-            gates: match health.gates {
-                Gates::Enforce => None,
-                Gates::LogOnly => Some("log_only"),
-                Gates::Off => Some("off"),
-            },
-        }
-    }
 }

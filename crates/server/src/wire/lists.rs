@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Namespaces, principals and tenants in lists, and how the store stands for an operator.
 
-use super::key::HealthBody;
+use super::health::HealthBody;
 use super::spelled::{Spelled, spelled_list};
 use ancile_core::{NamespaceName, PrincipalName, Role, TenantName};
 use ancile_engine::api::{Integrity, NamespaceView, PrincipalView, TenantView};

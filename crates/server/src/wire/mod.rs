@@ -4,6 +4,7 @@
 
 pub(crate) mod act;
 pub(crate) mod entry;
+pub(crate) mod health;
 pub(crate) mod key;
 pub(crate) mod lists;
 pub(crate) mod mandate;

@@ -14,6 +14,7 @@
 mod document;
 mod input;
 mod limits;
+mod metrics;
 mod roles;
 mod story;
 mod world;

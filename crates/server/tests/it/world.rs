@@ -3,6 +3,7 @@
 
 use crate::document::has_problem;
 use ancile_engine::api::Gates;
+use ancile_engine::counts::Counts;
 use ancile_engine::{Engine, EngineConfig};
 use ancile_server::{Limits, ServerHandle, Verb};
 use serde_json::{Value, json};
@@ -163,6 +164,11 @@ impl World {
 
     pub fn address(&self) -> String {
         self.server.as_ref().unwrap().address().to_string()
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> &Counts {
+        self.engine.counts()
     }
 
     /// Closes the store under the server.
