@@ -5,6 +5,7 @@ pub mod admin;
 pub mod audit;
 pub mod calls;
 pub mod config;
+pub mod doctor;
 pub mod entries;
 pub mod mandates;
 pub mod review;

@@ -19,7 +19,7 @@ mod when;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use commands::config::Configuration;
 use commands::{
-    admin, audit, calls, entries, mandates, review, serve, sessions, shell, sources, tasks,
+    admin, audit, calls, doctor, entries, mandates, review, serve, sessions, shell, sources, tasks,
 };
 use config::{Flag, Sources};
 use failure::{Exit, Failure};
@@ -124,6 +124,8 @@ enum Command {
     /// List principals
     #[command(subcommand)]
     Principal(admin::Principal),
+    /// Look at home, keys, configuration, store, witness, server and disk, and say what to mend
+    Doctor(doctor::Doctor),
     /// Print the signed head of the log
     Checkpoint,
     /// Say how the store stands
@@ -210,6 +212,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Namespace(args) => admin::namespace(&place, &args),
         Command::Config(args) => commands::config::run(&place.sources, &args),
         Command::Principal(args) => admin::principal(&place, &args),
+        Command::Doctor(args) => Ok(doctor::run(&place, &args)),
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
         Command::Integrity => admin::integrity(&place),

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::config::{Settings, Sources};
 use crate::failure::{Exit, Failure};
 use crate::print;
-use ancile_engine::{Engine, EngineConfig, OpenReport};
+use ancile_engine::{Engine, EngineConfig, HomePart, OpenReport, PartKind};
 use ancile_server::{Limits, ServerHandle};
 use clap::ValueEnum;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -83,6 +83,9 @@ impl Place {
     /// Connects with the key the flags name, else with that of the role the command needs.
     pub fn connect(&self, needs: KeyRole) -> Result<Connection, Failure> {
         self.must_exist()?;
+        for warning in loose_keys(&self.home, self.key_file.as_deref()) {
+            print::err(&format!("ancile: warning: {}", print::line(&warning)));
+        }
         let token = match (&self.key_file, self.role) {
             (Some(file), None) => read_key(file, None),
             (_, role) => {
@@ -113,8 +116,8 @@ impl Place {
         }
         if self.home.join("data").exists() {
             let text = format!(
-                "`{}` holds a store without `keys/agent.key`, which a first run writes last; \
-                 restore its keys, or remove it and start again",
+                "`{}` holds a store without a local key, which a first run writes last; restore \
+                 its keys, or remove it and start again",
                 self.home.display()
             );
             return Err(Failure::new(
@@ -204,6 +207,29 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// What is wrong with the modes of key files: those of the home, and one that a flag names.
+pub fn loose_keys(home: &Path, key_file: Option<&Path>) -> Vec<String> {
+    let mut keys = ancile_engine::home_parts(home);
+    keys.retain(|part| matches!(part.kind, PartKind::Secret | PartKind::Token));
+    keys.extend(key_file.map(ancile_engine::key_file));
+    keys.iter().filter_map(loose).collect()
+}
+
+/// What is wrong with the mode of a key file.
+pub fn loose(key: &HomePart) -> Option<String> {
+    let can = match (key.others_read(), key.others_write()) {
+        (false, false) => return None,
+        (true, false) => "read",
+        (false, true) => "change",
+        (true, true) => "read and change",
+    };
+    let (path, mode) = (key.path.display(), key.mode.unwrap_or_default());
+    Some(format!(
+        "key file `{path}` has mode {mode:04o}: others on this machine can {can} it; make it its \
+         owner's alone by `chmod 600`, and make another key if others may have seen it"
+    ))
 }
 
 /// How a store is opened by these settings.

@@ -12,6 +12,8 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+/// The roles that a first run makes a key for, in the order in which they are written.
+pub(crate) const LOCAL_ROLES: [&str; 4] = ["operator", "user", "host", "agent"];
 /// Name of the heads log in checkpoints.
 const ORIGIN: &str = "ancile.example/heads";
 /// File in the home that says where the store is served.
@@ -55,9 +57,11 @@ impl Home {
         self.keys().join("store.pub")
     }
 
-    /// Whether a first run was made here, to its end: the agent's key is written last.
+    /// Whether a first run was made here. Its local keys are written last, the operator's before
+    /// the others, which it can make anew; so any of them says so, however many were lost since.
     pub(crate) fn is_initialised(&self) -> bool {
-        self.keys().join("agent.key").exists()
+        let there = |role| self.keys().join(format!("{role}.key")).exists();
+        LOCAL_ROLES.into_iter().any(there)
     }
 
     /// Makes the directories, the signing key and the key for value hashes.

@@ -19,6 +19,7 @@ mod further;
 mod home;
 mod index;
 mod lists;
+mod look;
 mod read;
 mod recall;
 mod refusal;
@@ -36,6 +37,10 @@ mod writer;
 pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};
 pub use fire::FireSpec;
+pub use look::{
+    HomePart, PartKind, StoreFormat, home_parts, key_file, lock_holder, store_format,
+    witnessed_groups,
+};
 pub use refusal::{Fault, Refusal};
 pub use turn::Caller;
 

@@ -34,8 +34,9 @@ pub use fault::{
 };
 pub use group::Savepoint;
 pub use load::DAMAGE_LISTED_MAX;
-pub use lock::{LOCK_FILE, LockHolder};
+pub use lock::{LOCK_FILE, LockHolder, lock_holder};
 pub use open::NewEpoch;
+pub use outside::format_version;
 pub use prove::{InclusionError, InclusionProof};
 pub use schema::{APPLICATION_ID, DATABASE_FILE, FORMAT_VERSION};
 pub use source::{ExportFault, export};

@@ -107,6 +107,24 @@ impl Drop for DirectoryLock {
     }
 }
 
+/// Who holds the store in a data directory, if anybody does; takes nothing.
+///
+/// # Errors
+/// What the system says when the lock file cannot be opened or read.
+pub fn lock_holder(directory: &Path) -> io::Result<Option<LockHolder>> {
+    let mut file = match File::open(directory.join(LOCK_FILE)) {
+        Ok(file) => file,
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(fault) => return Err(fault),
+    };
+    match file.try_lock_shared() {
+        // It ends with the file, right after.
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => read_text(&mut file).map(|t| Some(LockHolder::parse(&t))),
+        Err(TryLockError::Error(fault)) => Err(fault),
+    }
+}
+
 /// Opens the lock file, or makes it; makes none where a link leads.
 fn open_or_make(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads beside the ordinary one: a body alone, what others did to the database, and content as
-//! it lies there.
+//! Reads beside the ordinary one: a body alone, what others did to the database, content as it lies
+//! there, and the format.
 
-use crate::{DamageKind, DatabaseFault, ReadError, Store};
+use crate::schema::{self, DATABASE_FILE, FORMAT_VERSION};
+use crate::{DamageKind, DatabaseFault, OpenError, ReadError, Store};
 use ancile_core::TenantName;
 use ancile_ledger::leaf_hash;
 use rusqlite::{OptionalExtension as _, params};
+use std::path::Path;
+
+/// The format version of the store in a data directory, whether or not this build reads it.
+///
+/// # Errors
+/// [`OpenError`] when there is no store, or the file is none.
+pub fn format_version(dir: &Path) -> Result<i32, OpenError> {
+    let path = dir.join(DATABASE_FILE);
+    match schema::open_read_only(&path, !schema::has_wal(&path)) {
+        Ok(_) => Ok(FORMAT_VERSION),
+        Err(OpenError::Version { found, .. }) => Ok(found),
+        Err(fault) => Err(fault),
+    }
+}
 
 impl Store {
     /// The body of a leaf, compared with the log; its content is not looked at. For ancestors,

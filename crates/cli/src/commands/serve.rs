@@ -6,7 +6,7 @@ use crate::failure::{Exit, Failure};
 use crate::log;
 use crate::place::{self, KeyRole, Place};
 use crate::print;
-use ancile_engine::{Engine, Gates};
+use ancile_engine::{Engine, Gates, PartKind};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -70,6 +70,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
         Engine::init(&place.home)?;
     }
     let config = place::engine_config(&place.home, &settings);
+    warn_of_keys(&place.home);
     let (engine, report) = place::open(&config)?;
     for damage in &report.damage {
         tracing::error!(damage, "damaged; ancile audit verify says more");
@@ -104,6 +105,19 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     });
     engine.close();
     ended.map(|()| Exit::Done)
+}
+
+/// Logs which local keys are missing, and whose modes let others in.
+fn warn_of_keys(home: &Path) {
+    for key in ancile_engine::home_parts(home) {
+        if key.kind == PartKind::Token && key.mode.is_none() {
+            let path = key.path.display();
+            tracing::warn!("local key `{path}` is missing; make one by `ancile key create`");
+        }
+    }
+    for loose in place::loose_keys(home, None) {
+        tracing::warn!("{loose}");
+    }
 }
 
 /// Takes the address. Where it is taken by the server of this very home, that is said.

@@ -10,6 +10,7 @@
 mod commands;
 mod config;
 mod demo;
+mod doctor;
 mod logs;
 mod readme;
 mod running;
@@ -30,6 +31,7 @@ fn every_file_here_is_compiled() {
             "commands.rs",
             "config.rs",
             "demo.rs",
+            "doctor.rs",
             "logs.rs",
             "main.rs",
             "readme.rs",

@@ -236,15 +236,43 @@ fn a_missing_key_is_named_with_what_it_is_and_how_to_get_one() {
     let ran = scene.run(&["recall", "x", "--key-file", "bob.key"]);
     let said = "cannot read `bob.key`, which holds the token that --key-file or ANCILE_KEY_FILE";
     assert!(ran.err.contains(said), "{}", ran.err);
-    // It is written last, so that without it a first run has not ended.
+    // The last local key: nothing tells any more that the first run had ended.
     std::fs::remove_file(scene.path(".ancile/keys/agent.key")).unwrap();
     let ran = scene.run(&["recall", "x"]);
     assert_eq!(ran.code, 6);
     assert!(
-        ran.err.contains("a store without `keys/agent.key`"),
+        ran.err.contains("a store without a local key"),
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn without_the_agents_key_the_others_work() {
+    let mut scene = Scene::served();
+    let path = scene.path(".ancile/keys/agent.key");
+    std::fs::remove_file(&path).unwrap();
+    scene.json(&["write", "Tea at four"]);
+    scene.stop();
+    let pack = scene.json(&["recall", "tea"]);
+    assert_eq!(pack["items"][0]["text"], "Tea at four");
+    let server = scene.serve(&[]);
+    assert!(server.welcome.starts_with("opened the store"));
+    let log = std::fs::read_to_string(scene.path("log")).unwrap();
+    assert!(log.contains("keys/agent.key` is missing"), "{log}");
+    let made = [
+        "key",
+        "create",
+        "assistant",
+        "--role",
+        "agent",
+        "--agent",
+        "assistant",
+    ];
+    let token = scene.json(&made)["token"].as_str().unwrap().to_owned();
+    std::fs::write(&path, token).unwrap();
+    let ran = scene.run(&["recall", "tea", "--as", "agent"]);
+    assert!(ran.err.contains("agent.key` has mode"), "{}", ran.err);
 }
 
 #[test]

@@ -233,7 +233,12 @@ fn an_unfinished_first_run_is_named_and_nothing_is_overwritten() {
     let home = w.home();
     let again = ancile_engine::Engine::init(&home).unwrap_err();
     assert_eq!(again.code, "already_initialised");
-    std::fs::remove_file(home.join("keys/agent.key")).unwrap();
+    for role in ["agent", "host", "operator"] {
+        std::fs::remove_file(home.join(format!("keys/{role}.key"))).unwrap();
+        let again = ancile_engine::Engine::init(&home).unwrap_err();
+        assert_eq!(again.code, "already_initialised", "without {role}.key");
+    }
+    std::fs::remove_file(home.join("keys/user.key")).unwrap();
     let unfinished = ancile_engine::Engine::init(&home).unwrap_err();
     assert_eq!(unfinished.code, "first_run_unfinished");
     assert!(home.join("keys/store.key").exists());
