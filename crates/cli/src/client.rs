@@ -88,6 +88,11 @@ impl Client {
         self.send("PUT", path, Some(body), None)
     }
 
+    /// Has something destroyed.
+    pub fn delete(&self, path: &str) -> Result<Value, Failure> {
+        self.send("DELETE", path, None, None)
+    }
+
     /// Sends something within a session.
     pub fn in_session(&self, path: &str, body: &Value, session: &str) -> Result<Value, Failure> {
         self.send("POST", path, Some(body), Some(session))

@@ -86,7 +86,7 @@ enum Command {
     Write(entries::Write),
     /// Recall entries
     Recall(entries::Recall),
-    /// Show or list entries
+    /// Show, list or erase entries
     #[command(subcommand)]
     Entry(entries::Entry),
     /// Show where an entry came from

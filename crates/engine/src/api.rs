@@ -4,7 +4,9 @@
 mod lists;
 mod step;
 
-pub use lists::{NamespaceView, PageSpec, PrincipalView, ProvenLog, TenantView};
+pub use lists::{
+    Descendant, Erasure, NamespaceView, PageSpec, PrincipalView, ProvenLog, TenantView,
+};
 pub use step::{
     BoundSpec, CallAnswer, ContextPack, Expose, ExposureKind, PackItem, Propose, Reason, Recall,
     StepAnswer, StepOp, StepResult, TaskSpec, ToolResult, Write, Written,
@@ -170,7 +172,7 @@ pub struct EntryView {
     pub created: Micros,
     /// Its state.
     pub state: EntryState,
-    /// The text; absent where it must not leave (broken or discarded).
+    /// The text; absent where it must not leave (broken, discarded or erased).
     pub text: Option<String>,
     /// For a task: when it is due and what it does.
     pub task: Option<TaskSpec>,
@@ -187,6 +189,8 @@ pub enum EntryState {
     Quarantined(String),
     /// Taken off the shelf for good.
     Discarded,
+    /// Its content was destroyed.
+    Erased,
     /// Its lineage is broken, with the reason.
     Broken(String),
 }

@@ -184,9 +184,14 @@ pub fn audit(home: &Path, key: Option<&Path>) -> Result<AuditSummary, Refusal> {
         Ok(Event::Exposed { texts, .. }) => texts,
         _ => None,
     };
+    let erasures = |body: &[u8]| match Event::decode(body) {
+        Ok(Event::Erased { hash, .. }) => Some(hash),
+        _ => None,
+    };
     let report = ancile_store::Audit::new(place.data(), &key)
         .witness(place.witness())
         .control_commitments(&commitments)
+        .erasures(&erasures)
         .run()
         .map_err(|e| Refusal::new(Fault::Unavailable, "audit_impossible", e.to_string()))?;
     let logs = report.logs();

@@ -4,9 +4,10 @@
 use crate::api::Gates;
 use crate::content::Content;
 use crate::counts::{Counts, Integrity, Totals};
+use crate::erase;
 use crate::event::Event;
 use crate::home::{Announced, Home};
-use crate::index::{Index, Partition};
+use crate::index::{Index, Partition, Place};
 use crate::refusal::{Fault, Refusal, with_causes};
 use crate::state::{Entry, Key, State};
 use ancile_core::{
@@ -50,6 +51,10 @@ pub(crate) struct Core {
     pub(crate) address: Option<String>,
     /// Held while an address is said.
     pub(crate) announced: Option<Announced>,
+    /// How many erasures are on the list beside the witness.
+    pub(crate) erased_listed: usize,
+    /// The database's log may still hold what was erased.
+    pub(crate) scrub_due: bool,
 }
 
 /// What replay builds.
@@ -59,6 +64,8 @@ struct Replay {
     problems: Vec<String>,
     /// Exposures without the texts that they commit to: right once the session is closed.
     bare: Vec<(TenantName, u64, SessionId)>,
+    /// Records without content: right where they were erased.
+    empty: Vec<(TenantName, u64)>,
 }
 
 impl Core {
@@ -71,7 +78,7 @@ impl Core {
         let value_key = home.value_key()?;
         let (store, replay, report) = load(&home)?;
         let keys = Arc::new(RwLock::new(replay.state.keys.clone()));
-        let core = Self {
+        let mut core = Self {
             store: Some(store),
             state: replay.state,
             index: replay.index,
@@ -90,7 +97,10 @@ impl Core {
             data_version: 0,
             address: None,
             announced: None,
+            erased_listed: 0,
+            scrub_due: false,
         };
+        erase::reconcile(&mut core)?;
         core.count_integrity();
         Ok(core)
     }
@@ -153,6 +163,7 @@ impl Core {
         self.problems = replay.problems;
         self.permits.clear();
         self.memos.clear();
+        erase::reconcile(self)?;
         self.publish_keys();
         self.count_integrity();
         tracing::warn!("store was opened anew after a failed commit");
@@ -187,7 +198,7 @@ impl Core {
                 }
                 self.index.settle();
                 self.publish_keys();
-                Ok(())
+                self.list_erasures()
             }
             Err(fault) => {
                 let outside = match fault {
@@ -227,6 +238,7 @@ fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
         index: Index::default(),
         problems: Vec::new(),
         bare: Vec::new(),
+        empty: Vec::new(),
     };
     let (store, report) = Store::open(home.store_config()?, &mut replay).map_err(|fault| {
         let code = match fault {
@@ -239,6 +251,7 @@ fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
     })?;
     replay.index.settle();
     replay.find_removed_texts();
+    replay.find_removed_contents();
     Ok((store, replay, report))
 }
 
@@ -283,9 +296,7 @@ impl ancile_store::Replay for Replay {
                 ..
             } => {
                 if content.is_none() {
-                    let what = "its content was removed";
-                    self.problems
-                        .push(format!("tenant `{tenant}`: leaf {seq}: {what}"));
+                    self.empty.push((tenant.clone(), seq));
                 }
                 self.record(tenant, seq, body, content)
             }
@@ -330,6 +341,22 @@ impl Replay {
             let open = tenant.and_then(|t| t.sessions.get(&session));
             if open.is_some_and(|s| !s.closed) {
                 let what = "the text of an exposure was removed; it grounds nothing";
+                self.problems
+                    .push(format!("tenant `{name}`: leaf {seq}: {what}"));
+            }
+        }
+    }
+
+    /// Lists the records whose content is gone and that nobody erased.
+    fn find_removed_contents(&mut self) {
+        for (name, seq) in std::mem::take(&mut self.empty) {
+            let tenant = self.state.tenants.get(&name);
+            let erased = tenant.is_some_and(|t| {
+                let entry = t.entries.get(&seq);
+                entry.is_some_and(|e| t.fate(&e.record.id).erased.is_some())
+            });
+            if !erased {
+                let what = "its content was removed";
                 self.problems
                     .push(format!("tenant `{name}`: leaf {seq}: {what}"));
             }
@@ -393,15 +420,16 @@ pub(crate) fn entry_of(
 
 /// Puts an entry's text into its partition.
 pub(crate) fn index_entry(index: &mut Index, entry: &Entry, text: &str) {
+    index.add(place_of(entry), entry.seq, text);
+}
+
+/// The partition that an entry's text is in.
+pub(crate) fn place_of(entry: &Entry) -> Place {
     let record = &entry.record;
     let side = if record.class == AuthorityClass::Untrusted {
         Partition::Untrusted
     } else {
         Partition::Trusted
     };
-    index.add(
-        (record.tenant.clone(), record.namespace.clone(), side),
-        entry.seq,
-        text,
-    );
+    (record.tenant.clone(), record.namespace.clone(), side)
 }

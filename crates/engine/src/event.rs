@@ -376,6 +376,20 @@ pub(crate) enum Event {
         #[serde(with = "text")]
         by: PrincipalName,
     },
+    /// The content of an entry was destroyed. What was derived from it is kept and listed, up to
+    /// 256 of it.
+    Erased {
+        #[serde(with = "text")]
+        entry: EntryId,
+        #[serde(with = "text")]
+        hash: Digest,
+        #[serde(with = "text")]
+        by: PrincipalName,
+        #[serde(with = "text")]
+        at: Micros,
+        #[serde(with = "text::list")]
+        kept: Vec<EntryId>,
+    },
     Fired {
         #[serde(with = "text")]
         task: EntryId,

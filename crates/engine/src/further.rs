@@ -2,12 +2,12 @@
 //! Further calls of the engine: batches, lists, the ends of keys and tasks, and proofs.
 
 use crate::api::{
-    Integrity, KeyMade, NamespaceView, Page, PageSpec, PrincipalView, ProvenLog, SessionView,
-    TenantView, Write, Written,
+    Erasure, Integrity, KeyMade, NamespaceView, Page, PageSpec, PrincipalView, ProvenLog,
+    SessionView, TenantView, Write, Written,
 };
 use crate::refusal::Refusal;
 use crate::turn::Caller;
-use crate::{Engine, admin, audit, lists, review, write};
+use crate::{Engine, admin, audit, erase, lists, review, write};
 use ancile_core::{EntryId, NamespaceName, PrincipalName};
 
 /// Owned form of a [`PageSpec`], to cross to the writer's thread.
@@ -97,6 +97,11 @@ impl Engine {
     pub fn rotate_key(&self, by: &Caller, id: &str, overlap: u32) -> Result<KeyMade, Refusal> {
         let id = id.to_owned();
         self.with(by, move |t, k| admin::rotate_key(t, k, &id, overlap))
+    }
+
+    /// Destroys the content of an entry, and says what was derived from it and is kept.
+    pub fn erase(&self, by: &Caller, id: EntryId) -> Result<Erasure, Refusal> {
+        self.with(by, move |t, k| erase::erase(t, k, &id))
     }
 
     /// Has a task fire no more.

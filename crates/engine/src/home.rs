@@ -9,13 +9,15 @@ use ancile_core::Digest;
 use ancile_ledger::{SignerKey, VerifierKey};
 use ancile_store::StoreConfig;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The roles that a first run makes a key for, in the order in which they are written.
 pub(crate) const LOCAL_ROLES: [&str; 4] = ["operator", "user", "host", "agent"];
 /// Name of the heads log in checkpoints.
 const ORIGIN: &str = "ancile.example/heads";
+/// File beside the witness that lists what was erased.
+const ERASED_FILE: &str = "erased";
 /// File in the home that says where the store is served.
 const SERVER_FILE: &str = "server";
 /// Longest text of that file that is read, in bytes.
@@ -137,6 +139,39 @@ impl Home {
             .lines()
             .find_map(|line| line.strip_prefix("address "))?;
         held.then(|| address.to_owned())
+    }
+
+    /// The text of the list of what was erased; empty where nothing was.
+    pub(crate) fn erased_text(&self) -> Result<String, Refusal> {
+        let path = self.erased_list();
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text),
+            Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            Err(fault) => Err(io("read the list of erased entries", &path, &fault)),
+        }
+    }
+
+    /// Adds whole lines to the list of what was erased, in the place of one that was cut off.
+    pub(crate) fn append_erased(&self, lines: &str) -> Result<(), Refusal> {
+        let whole = self.erased_text()?;
+        let whole = whole.rfind('\n').map_or(0, |end| end.saturating_add(1));
+        let path = self.erased_list();
+        let failed = |e: &std::io::Error| io("write the list of erased entries", &path, e);
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path).map_err(|e| failed(&e))?;
+        let whole = u64::try_from(whole).unwrap_or(u64::MAX);
+        file.set_len(whole)
+            .and_then(|()| file.seek(std::io::SeekFrom::Start(whole)))
+            .and_then(|_| file.write_all(lines.as_bytes()))
+            .and_then(|()| file.sync_all())
+            .map_err(|e| failed(&e))
+    }
+
+    fn erased_list(&self) -> PathBuf {
+        self.witness.with_file_name(ERASED_FILE)
     }
 
     /// The key under hashes of typed values.

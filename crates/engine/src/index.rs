@@ -14,13 +14,22 @@ pub(crate) enum Partition {
     Untrusted,
 }
 
-type Place = (TenantName, NamespaceName, Partition);
+/// A place in the journal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    added: usize,
+    erased: usize,
+}
+
+pub(crate) type Place = (TenantName, NamespaceName, Partition);
 
 /// All partitions.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     partitions: BTreeMap<Place, Bm25>,
     added: Vec<(Place, u64)>,
+    /// To be removed once the group is committed; until then the state keeps them out.
+    erased: Vec<(Place, u64)>,
 }
 
 impl Index {
@@ -47,22 +56,36 @@ impl Index {
             .unwrap_or_default()
     }
 
+    /// Removes what was added under a sequence number, once the group is committed.
+    pub(crate) fn erase(&mut self, place: Place, seq: u64) {
+        self.erased.push((place, seq));
+    }
+
     /// Where the journal stands.
-    pub(crate) fn mark(&self) -> usize {
-        self.added.len()
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            added: self.added.len(),
+            erased: self.erased.len(),
+        }
     }
 
     /// Takes back everything added since the mark.
-    pub(crate) fn rollback(&mut self, mark: usize) {
-        for (place, seq) in self.added.drain(mark.min(self.added.len())..) {
+    pub(crate) fn rollback(&mut self, mark: Mark) {
+        self.erased.truncate(mark.erased);
+        for (place, seq) in self.added.drain(mark.added.min(self.added.len())..) {
             if let Some(partition) = self.partitions.get_mut(&place) {
                 partition.remove(seq);
             }
         }
     }
 
-    /// Forgets the journal after a commit.
+    /// Forgets the journal after a commit, and removes what was erased.
     pub(crate) fn settle(&mut self) {
         self.added.clear();
+        for (place, seq) in self.erased.drain(..) {
+            if let Some(partition) = self.partitions.get_mut(&place) {
+                partition.remove(seq);
+            }
+        }
     }
 }

@@ -12,6 +12,7 @@ mod audit;
 mod content;
 mod core;
 pub mod counts;
+mod erase;
 mod event;
 mod fire;
 mod first;

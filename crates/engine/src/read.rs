@@ -65,6 +65,14 @@ pub(crate) fn entry_view(
     key: &Key,
     entry: &Entry,
 ) -> Result<EntryView, Refusal> {
+    if turn
+        .tenant(&key.tenant)?
+        .fate(&entry.record.id)
+        .erased
+        .is_some()
+    {
+        return erased_view(turn, key, entry);
+    }
     let read = turn.verified(&key.tenant, entry)?;
     let who = viewer(key, entry);
     let tenant = turn.tenant(&key.tenant)?;
@@ -88,9 +96,26 @@ pub(crate) fn entry_view(
         }
         _ => None,
     };
-    let record = &entry.record;
     let (text, task) = content.map_or((None, None), |c| (Some(c.text), c.task));
     Ok(EntryView {
+        text,
+        task,
+        ..bare_view(entry, class, state)
+    })
+}
+
+/// An erased entry: its record without its content.
+fn erased_view(turn: &Turn<'_>, key: &Key, entry: &Entry) -> Result<EntryView, Refusal> {
+    let class = turn
+        .tenant(&key.tenant)?
+        .class_today(entry, &viewer(key, entry));
+    Ok(bare_view(entry, class, EntryState::Erased))
+}
+
+/// An entry without its content.
+fn bare_view(entry: &Entry, class: AuthorityClass, state: EntryState) -> EntryView {
+    let record = &entry.record;
+    EntryView {
         id: record.id,
         hash: entry.hash,
         seq: entry.seq,
@@ -105,9 +130,9 @@ pub(crate) fn entry_view(
         locator: record.origin.locator.to_string(),
         created: record.created,
         state,
-        text,
-        task,
-    })
+        text: None,
+        task: None,
+    }
 }
 
 /// One entry.
@@ -202,10 +227,11 @@ pub(crate) fn lineage(
     id: &EntryId,
 ) -> Result<LineageView, Refusal> {
     let entry = turn.entry(key, id)?;
-    let broken = turn
-        .verified(&key.tenant, &entry)?
-        .err()
-        .map(ancile_core::Broken::name);
+    let erased = turn.tenant(&key.tenant)?.fate(id).erased.is_some();
+    let broken = match erased {
+        true => None,
+        false => turn.verified(&key.tenant, &entry)?.err(),
+    };
     let tenant = turn.tenant(&key.tenant)?;
     let weakest = entry
         .record
@@ -214,7 +240,7 @@ pub(crate) fn lineage(
         .map(|s| s.weakest.iter().map(ShownFrom::whole).collect())
         .unwrap_or_default();
     Ok(LineageView {
-        broken,
+        broken: broken.map(ancile_core::Broken::name),
         class: tenant.class_today(&entry, &viewer(key, &entry)),
         roots: roots_text(&entry.record.roots),
         weakest,

@@ -179,7 +179,7 @@ fn reviewer(key: &Key) -> Result<(), Refusal> {
 }
 
 /// A user reviews what is class 4, and what they wrote themselves; an operator all.
-fn reviews(key: &Key, entry: &Entry) -> bool {
+pub(crate) fn reviews(key: &Key, entry: &Entry) -> bool {
     let record = &entry.record;
     key.spec.role == Role::Operator
         || record.class == AuthorityClass::Untrusted

@@ -6,6 +6,7 @@
 mod apply;
 
 use crate::api::{ApprovalState, KeySpec, TaskSpec};
+use crate::erase::ErasedLine;
 use crate::event::{Decided, Event, Parked, Shown};
 use crate::session::Session;
 use ancile_core::{
@@ -15,7 +16,7 @@ use ancile_core::{
 };
 use ancile_policy::{MandateDraft, MandateSet, Manifest};
 use ancile_screen::Fingerprint;
-use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeMapSync};
+use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeMapSync, VectorSync};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -115,6 +116,17 @@ pub(crate) struct Fate {
     pub last_fired: Option<Micros>,
     /// A person had a task fire no more.
     pub cancelled: bool,
+    /// When its content was destroyed.
+    pub erased: Option<Micros>,
+    /// It was in use when it was erased: it still stands in the place of what it replaced.
+    pub stood: bool,
+}
+
+impl Fate {
+    /// Whether someone took the entry off the shelf, for whatever reason.
+    const fn left_the_shelf(&self) -> bool {
+        self.released || self.discarded || self.erased.is_some()
+    }
 }
 
 /// An entry as it was written. What became of it is its [`Fate`].
@@ -254,9 +266,10 @@ impl Tenant {
         Some(later.unwrap_or_else(|| Arc::new(Shelf::at_write(&entry.record))))
     }
 
-    /// Whether nobody took the entry out of use: it is neither on the shelf nor discarded.
+    /// Whether nobody took the entry out of use: it is not on the shelf, discarded or erased.
     pub(crate) fn in_use(&self, id: &EntryId) -> bool {
-        !self.shelf.contains_key(id) && !self.fates.get(id).is_some_and(|fate| fate.discarded)
+        let gone = |fate: &Fate| fate.discarded || fate.erased.is_some();
+        !self.shelf.contains_key(id) && !self.fates.get(id).is_some_and(gone)
     }
 
     /// Whether another entry stands in its place today, as `viewer` sees it.
@@ -266,7 +279,8 @@ impl Tenant {
 
     /// Whether an entry of this id and class today is superseded: by one of equal or stronger
     /// class that is in use, and in classes 3 and 4 of the same origin key. A superseder whose
-    /// lineage is broken still stands: who can edit it must not bring back what it replaced.
+    /// lineage is broken still stands: who can edit it must not bring back what it replaced. So
+    /// does one that was erased.
     pub(crate) fn replaced(
         &self,
         id: &EntryId,
@@ -277,12 +291,33 @@ impl Tenant {
             let shelf = self.fates.get(id).and_then(|fate| fate.shelf.as_ref());
             shelf.is_some_and(|shelf| shelf.reason.starts_with(SHELF_LINEAGE))
         };
+        let stood = |id: &EntryId| self.fates.get(id).is_some_and(|fate| fate.stood);
         let mut list = self.replacements.get(id).into_iter().flatten();
         list.any(|r| {
             let by_class = r.class.meet(r.roots.class(self, viewer));
             let alike = class.covers(AuthorityClass::ApprovedSource) || r.same_origin;
-            by_class.covers(class) && alike && (self.in_use(&r.by) || broken(&r.by))
+            by_class.covers(class) && alike && (self.in_use(&r.by) || broken(&r.by) || stood(&r.by))
         })
+    }
+
+    /// The content of an entry was destroyed: it is not damaged, though its content is gone.
+    fn erase(&mut self, id: &EntryId, at: Micros) {
+        let stood = self.in_use(id);
+        self.edit_fate(id, |fate| {
+            fate.shelf = None;
+            fate.erased = Some(at);
+            fate.stood |= stood;
+        });
+        self.shelf.remove_mut(id);
+        let Some(entry) = self.by_id.get(id).and_then(|seq| self.entries.get_mut(seq)) else {
+            return;
+        };
+        if entry.damaged.is_some() {
+            Arc::make_mut(entry).damaged = None;
+            if let Some(lost) = self.lost.get_mut(&entry.record.namespace) {
+                *lost = lost.saturating_sub(1);
+            }
+        }
     }
 
     fn edit_fate(&mut self, id: &EntryId, edit: impl FnOnce(&mut Fate)) {
@@ -320,6 +355,8 @@ pub(crate) struct State {
     pub keys: HashTrieMapSync<Digest, Key>,
     /// The tenant whose operator may make tenants.
     pub first: Option<TenantName>,
+    /// All erasures.
+    pub erased: VectorSync<ErasedLine>,
 }
 
 impl State {
@@ -328,6 +365,7 @@ impl State {
             tenants: RedBlackTreeMapSync::new_sync(),
             keys: HashTrieMapSync::new_sync(),
             first: None,
+            erased: VectorSync::new_sync(),
         }
     }
 
@@ -340,7 +378,11 @@ impl State {
     }
 
     /// Takes a record into the state.
-    pub(crate) fn add_record(&mut self, tenant: &TenantName, entry: Entry) -> Result<(), String> {
+    pub(crate) fn add_record(
+        &mut self,
+        tenant: &TenantName,
+        mut entry: Entry,
+    ) -> Result<(), String> {
         let tenant = self.tenant_mut(tenant)?;
         let (seq, hash, id) = (entry.seq, entry.hash, entry.record.id);
         if tenant.by_id.contains_key(&id) {
@@ -352,8 +394,11 @@ impl State {
             tenant.tasks.insert_mut(seq, ());
         }
         let fate = tenant.fate(&id);
-        if entry.record.screening.quarantined && !fate.released && !fate.discarded {
+        if entry.record.screening.quarantined && !fate.left_the_shelf() {
             tenant.shelf.insert_mut(id, ());
+        }
+        if fate.erased.is_some() {
+            entry.damaged = None;
         }
         if entry.damaged.is_some() {
             let namespace = entry.record.namespace.clone();
@@ -402,6 +447,17 @@ impl State {
                 let key = self.keys.get_mut(hash).ok_or("no such key")?;
                 key.spec.expires = Some(key.spec.expires.map_or(*at, |old| old.min(*at)));
                 Ok(())
+            }
+            Event::Erased {
+                entry, hash, by, ..
+            } => {
+                self.erased.push_back_mut(ErasedLine {
+                    tenant: name.clone(),
+                    entry: *entry,
+                    hash: *hash,
+                    by: by.clone(),
+                });
+                self.tenant_mut(name)?.apply(seq, event, texts)
             }
             _ => self.tenant_mut(name)?.apply(seq, event, texts),
         }

@@ -15,8 +15,8 @@ use crate::turn::{Exposure, Turn, VALUES_PER_SHOWN, forbidden, not_found, within
 use crate::{act, recall, result, write};
 use ancile_core::{
     AuthorityClass, Channel, Digest, EntryId, FieldName, LOCATOR_BYTES_MAX, PolicyView as _, Role,
-    RootSet, SessionId, SessionMode, SourceField, SourceName, SourceState, ToolName, TrustRoot,
-    class_of,
+    RootSet, SessionId, SessionMode, SourceField, SourceName, SourceState, TenantName, ToolName,
+    TrustRoot, class_of,
 };
 use std::sync::Arc;
 
@@ -109,12 +109,23 @@ pub(crate) fn close(
     id: &SessionId,
     token: &str,
 ) -> Result<(), Refusal> {
-    let session = turn.session(key, id, token)?;
+    turn.session(key, id, token)?;
+    forget(turn, &key.tenant, id)
+}
+
+/// Closes a session and removes the texts that it kept.
+pub(crate) fn forget(
+    turn: &mut Turn<'_>,
+    tenant: &TenantName,
+    id: &SessionId,
+) -> Result<(), Refusal> {
+    let session = turn.tenant(tenant)?.sessions.get(id).cloned();
+    let session = session.ok_or_else(|| not_found("session"))?;
     for seq in &session.text_leaves {
-        let removed = turn.core.store()?.remove_content(&key.tenant, *seq);
+        let removed = turn.core.store()?.remove_content(tenant, *seq);
         removed.map_err(|fault| turn.core.lost(&fault))?;
     }
-    turn.emit(&key.tenant, &Event::SessionClosed { id: *id })
+    turn.emit(tenant, &Event::SessionClosed { id: *id })
 }
 
 /// A session that operations run in.

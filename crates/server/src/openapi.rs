@@ -66,6 +66,7 @@ const fn method(verb: Verb) -> &'static str {
         Verb::Get => "get",
         Verb::Post => "post",
         Verb::Put => "put",
+        Verb::Delete => "delete",
     }
 }
 

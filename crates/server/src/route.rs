@@ -47,6 +47,8 @@ pub enum Verb {
     Post,
     /// PUT.
     Put,
+    /// DELETE.
+    Delete,
 }
 
 impl Verb {
@@ -56,6 +58,7 @@ impl Verb {
             Self::Get => "GET",
             Self::Post => "POST",
             Self::Put => "PUT",
+            Self::Delete => "DELETE",
         }
     }
 }
@@ -190,6 +193,10 @@ pub(crate) const fn put(path: &'static str, summary: &'static str, does: Keyed) 
     keyed(Verb::Put, path, summary, does)
 }
 
+pub(crate) const fn delete(path: &'static str, summary: &'static str, does: Keyed) -> Route {
+    keyed(Verb::Delete, path, summary, does)
+}
+
 pub(crate) const fn post(path: &'static str, summary: &'static str, does: Keyed) -> Route {
     keyed(Verb::Post, path, summary, does)
 }
@@ -247,6 +254,7 @@ pub fn router(engine: Engine, limits: Limits) -> Router {
             Verb::Get => MethodFilter::GET,
             Verb::Post => MethodFilter::POST,
             Verb::Put => MethodFilter::PUT,
+            Verb::Delete => MethodFilter::DELETE,
         };
         let take = move |State(shared): State<Shared>, params: PathParams, request: Request| {
             take(shared, route, params, request)

@@ -10,9 +10,10 @@ use crate::schema::DATABASE_FILE;
 use crate::source::{SqliteLogs, read_snapshot};
 use ancile_core::{DecodeError, Digest, RecordView, content_commitment};
 use ancile_ledger::verify::{PROBLEMS_MAX, Report, verify};
-use ancile_ledger::{LeafKind, LogName, LogSource as _, VerifierKey};
+use ancile_ledger::{LeafKind, LogName, LogSource as _, VerifierKey, leaf_hash};
 use core::fmt;
 use rusqlite::{Connection, Row};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// One thing beside the logs that does not hold.
@@ -52,6 +53,15 @@ pub enum AuditProblem {
         /// The tenant column.
         tenant: String,
         /// The sequence number column.
+        seq: i64,
+    },
+    /// The content of an erased record is there again.
+    #[error("tenant `{}`: content of leaf {seq} was erased, and is there again",
+        .tenant.escape_debug())]
+    ErasedContent {
+        /// The tenant.
+        tenant: String,
+        /// The leaf's sequence number.
         seq: i64,
     },
     /// A leaf row is outside the log.
@@ -128,8 +138,7 @@ impl AuditReport {
         self.contents_unchecked
     }
 
-    /// Records without content: erased, or removed behind the store's back. The engine, which
-    /// reads the erasures, can tell them apart.
+    /// Records without content that no event erases, as far as [`Audit::erasures`] tells.
     #[must_use]
     pub const fn records_without_content(&self) -> u64 {
         self.records_bare
@@ -146,6 +155,12 @@ impl AuditReport {
 /// Says what a control event commits its content to; nothing for one without content.
 pub type ControlCommitment<'a> = &'a dyn Fn(&[u8]) -> Option<Digest>;
 
+/// Says the hash of the record whose content a control event erases; nothing for another event.
+pub type Erases<'a> = &'a dyn Fn(&[u8]) -> Option<Digest>;
+
+/// The records of each tenant that were erased, by their hash.
+type Erased = HashSet<(Vec<u8>, Digest)>;
+
 /// An audit that is being set up.
 #[derive(Clone, Copy)]
 pub struct Audit<'a> {
@@ -153,6 +168,7 @@ pub struct Audit<'a> {
     key: &'a VerifierKey,
     witness: Option<&'a Path>,
     control: Option<ControlCommitment<'a>>,
+    erases: Option<Erases<'a>>,
 }
 
 impl fmt::Debug for Audit<'_> {
@@ -190,6 +206,7 @@ impl<'a> Audit<'a> {
             key,
             witness: None,
             control: None,
+            erases: None,
         }
     }
 
@@ -204,6 +221,13 @@ impl<'a> Audit<'a> {
     #[must_use]
     pub const fn control_commitments(mut self, read: ControlCommitment<'a>) -> Self {
         self.control = Some(read);
+        self
+    }
+
+    /// Also tells the records that were erased from those that lost their content.
+    #[must_use]
+    pub const fn erasures(mut self, read: Erases<'a>) -> Self {
+        self.erases = Some(read);
         self
     }
 
@@ -245,6 +269,7 @@ impl<'a> Audit<'a> {
 
     /// Compares each content with the commitment in its leaf.
     fn contents(&self, conn: &Connection, report: &mut AuditReport) -> rusqlite::Result<()> {
+        let erased = self.erased(conn)?;
         let mut statement = conn.prepare(&format!(
             "SELECT c.tenant, c.seq, c.salt, \
              CASE WHEN length(c.bytes) <= {CONTENT_BYTES_MAX} THEN c.bytes END, l.body \
@@ -252,18 +277,36 @@ impl<'a> Audit<'a> {
         ))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            self.content(row, report)?;
+            self.content(row, &erased, report)?;
         }
-        report.records_bare = conn.query_row(
-            "SELECT count(*) FROM leaf l WHERE substr(body, 1, 1) = x'01' AND NOT EXISTS \
-             (SELECT 1 FROM content c WHERE c.tenant = l.tenant AND c.seq = l.seq)",
-            [],
-            |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()),
-        )?;
+        report.records_bare = bare(conn, &erased)?;
         Ok(())
     }
 
-    fn content(&self, row: &Row<'_>, report: &mut AuditReport) -> rusqlite::Result<()> {
+    /// The records that control events erase.
+    fn erased(&self, conn: &Connection) -> rusqlite::Result<Erased> {
+        let mut erased = Erased::new();
+        let Some(read) = self.erases else {
+            return Ok(erased);
+        };
+        let mut statement =
+            conn.prepare("SELECT tenant, body FROM leaf WHERE substr(body, 1, 1) = x'02'")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let tenant = row.get_ref(0)?.as_bytes()?;
+            if let Some(hash) = row.get_ref(1)?.as_blob().ok().and_then(read) {
+                erased.insert((tenant.to_vec(), hash));
+            }
+        }
+        Ok(erased)
+    }
+
+    fn content(
+        &self,
+        row: &Row<'_>,
+        erased: &Erased,
+        report: &mut AuditReport,
+    ) -> rusqlite::Result<()> {
         let tenant = || text(row);
         let seq: i64 = row.get(1)?;
         let Ok(body) = row.get_ref(4)?.as_blob() else {
@@ -274,6 +317,13 @@ impl<'a> Audit<'a> {
             return Ok(());
         };
         let commitment = match LeafKind::of(body) {
+            Some(LeafKind::Record) if is_erased(row, body, erased)? => {
+                report.add(AuditProblem::ErasedContent {
+                    tenant: tenant()?,
+                    seq,
+                });
+                return Ok(());
+            }
             Some(LeafKind::Record) => match RecordView::of(body) {
                 Ok(record) => record.commitment(),
                 Err(fault) => {
@@ -325,6 +375,32 @@ impl<'a> Audit<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether the record in a row, whose first column is its tenant, was erased.
+fn is_erased(row: &Row<'_>, body: &[u8], erased: &Erased) -> rusqlite::Result<bool> {
+    if erased.is_empty() {
+        return Ok(false);
+    }
+    let tenant = row.get_ref(0)?.as_bytes()?.to_vec();
+    Ok(erased.contains(&(tenant, Digest(leaf_hash(body).0))))
+}
+
+/// The number of records without content that were not erased.
+fn bare(conn: &Connection, erased: &Erased) -> rusqlite::Result<u64> {
+    let mut statement = conn.prepare(
+        "SELECT l.tenant, l.body FROM leaf l WHERE substr(body, 1, 1) = x'01' AND NOT EXISTS \
+         (SELECT 1 FROM content c WHERE c.tenant = l.tenant AND c.seq = l.seq)",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut bare = 0_u64;
+    while let Some(row) = rows.next()? {
+        let body = row.get_ref(1)?.as_bytes()?;
+        if !is_erased(row, body, erased)? {
+            bare = bare.saturating_add(1);
+        }
+    }
+    Ok(bare)
 }
 
 /// Lists rows that belong to no log.

@@ -12,6 +12,7 @@ mod audit;
 mod beside;
 pub mod bm25;
 mod damage;
+mod erase;
 mod fault;
 mod group;
 mod load;

@@ -189,6 +189,11 @@ pub enum Entry {
         #[arg(long)]
         proof: bool,
     },
+    /// Destroy the content of an entry for good; its record stays
+    Erase {
+        /// The entry
+        id: String,
+    },
     /// List the entries of a namespace
     List {
         /// The namespace
@@ -212,6 +217,10 @@ pub fn entry(place: &Place, args: &Entry) -> Result<Answer, Failure> {
                 answer.exit = Exit::Damaged;
             }
             Ok(answer)
+        }
+        Entry::Erase { id } => {
+            let path = format!("/v1/entries/{}", segment(id));
+            server.delete(&path).map(Answer::plain)
         }
         Entry::List { namespace, page } => {
             let query = page.query(&[("namespace", Some(namespace.clone()))]);

@@ -74,6 +74,7 @@ impl Told {
                 Verb::Get => "GET",
                 Verb::Post => "POST",
                 Verb::Put => "PUT",
+                Verb::Delete => "DELETE",
             };
             for key in keys.clone() {
                 let secret = self.secret();

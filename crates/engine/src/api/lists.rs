@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What lists of sessions, namespaces, principals and tenants show, how the store stands for an
-//! operator, and proofs over the logs.
+//! What lists of sessions, namespaces, principals and tenants show, what an erasure did, and proofs
+//! over the logs.
 
-use ancile_core::{NamespaceName, PrincipalName, Role, TenantName};
+use ancile_core::{
+    AuthorityClass, Digest, EntryId, EntryKind, Micros, NamespaceName, PrincipalName, Role,
+    SessionId, TenantName,
+};
 
 /// Which part of a list: everything after a cursor that an earlier page gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +52,39 @@ pub struct TenantView {
     pub namespaces: u32,
     /// Its entries.
     pub entries: u64,
+}
+
+/// An entry that was derived from one that was erased. It is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descendant {
+    /// The entry.
+    pub id: EntryId,
+    /// Its record hash.
+    pub hash: Digest,
+    /// What it is for.
+    pub kind: EntryKind,
+    /// Its namespace.
+    pub namespace: NamespaceName,
+    /// Its class at write.
+    pub class_at_write: AuthorityClass,
+}
+
+/// What an erasure did, and what is left of the entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Erasure {
+    /// The entry.
+    pub id: EntryId,
+    /// Its record hash; the record stays.
+    pub hash: Digest,
+    /// When it was erased.
+    pub at: Micros,
+    /// What was derived from it, however far, oldest first; at most 256, and only what the caller
+    /// can see. It is kept; erase it by itself.
+    pub descendants: Vec<Descendant>,
+    /// The number of descendants that the caller can see.
+    pub descendants_total: u64,
+    /// Sessions that were open and kept its text; they are closed.
+    pub sessions_closed: Vec<SessionId>,
 }
 
 /// The part of a tenant's log that a consistency proof speaks of.

@@ -78,6 +78,7 @@ impl Tenant {
             | Event::Released { .. }
             | Event::Discarded { .. }
             | Event::Cancelled { .. }
+            | Event::Erased { .. }
             | Event::Fired { .. } => self.apply_entry(event),
         }
     }
@@ -270,6 +271,9 @@ impl Tenant {
                     fate.discarded = true;
                 });
                 self.shelf.remove_mut(entry);
+            }
+            Event::Erased { entry, at, .. } => {
+                self.erase(entry, *at);
             }
             Event::Cancelled { task, .. } => {
                 self.edit_fate(task, |fate| fate.cancelled = true);

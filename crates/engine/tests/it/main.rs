@@ -14,6 +14,7 @@
 mod act;
 mod attacks;
 mod concurrency;
+mod erase;
 mod faults;
 mod kill;
 mod lists;

@@ -4,7 +4,7 @@
 use crate::ask::{Ask, JSON, Reply};
 use crate::problem::Problem;
 use crate::wire::entry::{
-    BatchBody, BatchWrittenBody, EntryBody, LineageBody, WriteBody, WrittenBody,
+    BatchBody, BatchWrittenBody, EntryBody, ErasureBody, LineageBody, WriteBody, WrittenBody,
 };
 use crate::wire::recall::{PackBody, RecallBody};
 
@@ -36,6 +36,13 @@ pub(crate) fn list(ask: &Ask<'_>) -> Result<Reply, Problem> {
 pub(crate) fn show(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let view = ask.engine.entry(ask.caller, ask.named()?)?;
     Reply::ok(&EntryBody::from(view))
+}
+
+/// Destroys the content of an entry.
+pub(crate) fn erase(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    ask.no_body()?;
+    let erasure = ask.engine.erase(ask.caller, ask.named()?)?;
+    Reply::ok(&ErasureBody::from(erasure))
 }
 
 /// Shows where an entry came from.

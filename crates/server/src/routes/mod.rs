@@ -9,10 +9,11 @@ pub(crate) mod sessions;
 pub(crate) mod sources;
 
 use crate::ask::List;
-use crate::route::{Route, get, in_session, open, post, put};
+use crate::route::{Route, delete, get, in_session, open, post, put};
 use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
 use crate::wire::entry::{
-    BatchBody, BatchWrittenBody, EntryBody, LineageBody, TaskViewBody, WriteBody, WrittenBody,
+    BatchBody, BatchWrittenBody, EntryBody, ErasureBody, LineageBody, TaskViewBody, WriteBody,
+    WrittenBody,
 };
 use crate::wire::health::HealthBody;
 use crate::wire::key::{KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody};
@@ -82,6 +83,12 @@ pub const ROUTES: &[Route] = &[
         .with_query(NAMESPACE_PAGE)
         .gives::<List<EntryBody>>(),
     get("/v1/entries/{id}", "Show an entry", entries::show).gives::<EntryBody>(),
+    delete(
+        "/v1/entries/{id}",
+        "Destroy the content of an entry",
+        entries::erase,
+    )
+    .gives::<ErasureBody>(),
     get(
         "/v1/entries/{id}/lineage",
         "Show what an entry rests on",

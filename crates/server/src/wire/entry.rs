@@ -7,10 +7,11 @@ use super::{count, micros};
 use crate::problem::Problem;
 use ancile_core::{
     AuthorityClass, Channel, Digest, EntryId, EntryKind, FieldName, Micros, NamespaceName,
-    PrincipalName, SourceField, SourceName, ToolName,
+    PrincipalName, SessionId, SourceField, SourceName, ToolName,
 };
 use ancile_engine::api::{
-    EntryState, EntryView, LineageNode, LineageView, TaskSpec, TaskView, Write, Written,
+    Descendant, EntryState, EntryView, Erasure, LineageNode, LineageView, TaskSpec, TaskView,
+    Write, Written,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -166,7 +167,7 @@ pub(crate) struct EntryBody {
     author: Spelled<PrincipalName>,
     locator: String,
     created: i64,
-    /// `current`, `superseded`, `quarantined`, `discarded` or `broken`.
+    /// `current`, `superseded`, `quarantined`, `discarded`, `erased` or `broken`.
     state: &'static str,
     /// Why it is quarantined or broken.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,6 +201,7 @@ fn state(state: EntryState) -> (&'static str, Option<String>) {
         EntryState::Superseded => ("superseded", None),
         EntryState::Quarantined(reason) => ("quarantined", Some(reason)),
         EntryState::Discarded => ("discarded", None),
+        EntryState::Erased => ("erased", None),
         EntryState::Broken(reason) => ("broken", Some(reason)),
     }
 }
@@ -225,6 +227,55 @@ impl From<EntryView> for EntryBody {
             state_reason,
             text: view.text,
             task: view.task.map(TaskSpecBody::from),
+        }
+    }
+}
+
+/// What an erasure did.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErasureBody {
+    id: Spelled<EntryId>,
+    hash: Spelled<Digest>,
+    at: i64,
+    /// What was derived from it and is kept; at most 256.
+    descendants: Vec<DescendantBody>,
+    descendants_total: u64,
+    /// Sessions that kept its text; they are closed.
+    sessions_closed: Vec<Spelled<SessionId>>,
+}
+
+/// An entry that was derived from an erased one.
+#[derive(Serialize, JsonSchema)]
+struct DescendantBody {
+    id: Spelled<EntryId>,
+    hash: Spelled<Digest>,
+    kind: Spelled<EntryKind>,
+    namespace: Spelled<NamespaceName>,
+    class_at_write: Spelled<AuthorityClass>,
+}
+
+impl From<Descendant> for DescendantBody {
+    fn from(derived: Descendant) -> Self {
+        Self {
+            id: Spelled(derived.id),
+            hash: Spelled(derived.hash),
+            kind: Spelled(derived.kind),
+            namespace: Spelled(derived.namespace),
+            class_at_write: Spelled(derived.class_at_write),
+        }
+    }
+}
+
+impl From<Erasure> for ErasureBody {
+    fn from(erasure: Erasure) -> Self {
+        let descendants = erasure.descendants.into_iter();
+        Self {
+            id: Spelled(erasure.id),
+            hash: Spelled(erasure.hash),
+            at: erasure.at.0,
+            descendants: descendants.map(DescendantBody::from).collect(),
+            descendants_total: erasure.descendants_total,
+            sessions_closed: spelled_list(erasure.sessions_closed),
         }
     }
 }

@@ -41,6 +41,7 @@ const fn verb(verb: Verb) -> &'static str {
         Verb::Get => "GET",
         Verb::Post => "POST",
         Verb::Put => "PUT",
+        Verb::Delete => "DELETE",
     }
 }
 

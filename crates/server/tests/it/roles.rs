@@ -86,6 +86,12 @@ pub const ROWS: &[(Verb, &str, Statuses, Make)] = &[
         Asked::get(format!("/v1/entries/{}", w.note("a note")))
     }),
     (
+        Verb::Delete,
+        "/v1/entries/{id}",
+        [200, 200, 403, 403],
+        |w| Asked::delete(format!("/v1/entries/{}", w.note("a note"))),
+    ),
+    (
         Verb::Get,
         "/v1/entries/{id}/lineage",
         [404, 200, 200, 200],

@@ -95,6 +95,13 @@ impl Asked {
         }
     }
 
+    pub fn delete(path: impl Into<String>) -> Self {
+        Self {
+            verb: Verb::Delete,
+            ..Self::get(path)
+        }
+    }
+
     pub fn put(path: impl Into<String>, body: &str) -> Self {
         Self {
             verb: Verb::Put,
@@ -187,6 +194,7 @@ impl World {
                 Verb::Get => "GET",
                 Verb::Post => "POST",
                 Verb::Put => "PUT",
+                Verb::Delete => "DELETE",
             })
             .uri(format!("http://{}{}", self.address(), asked.path));
         if let Some(key) = key {
