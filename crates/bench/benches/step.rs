@@ -54,6 +54,7 @@ fn open(home: &Path) -> World {
         home: home.to_owned(),
         gates: Gates::Enforce,
         screening: true,
+        screen_policy: ancile_engine::ScreenPolicy::default(),
     };
     let (engine, report) = Engine::open(config).expect("a store that opens");
     assert!(report.damage.is_empty(), "{:?}", report.damage);

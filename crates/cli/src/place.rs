@@ -238,6 +238,7 @@ pub fn engine_config(home: &Path, settings: &Settings) -> EngineConfig {
         home: home.to_owned(),
         gates: settings.gates,
         screening: settings.screening,
+        screen_policy: settings.screen_policy.clone(),
     }
 }
 

@@ -33,6 +33,7 @@ fn main() -> Result<(), Fault> {
         home: home.clone(),
         gates: Gates::Enforce,
         screening: true,
+        screen_policy: ancile_engine::ScreenPolicy::default(),
     })
     .map_err(|e| e.outside)?;
     say("READY")?;

@@ -228,7 +228,8 @@ fn facts(
             };
             (side_effect, covered) = effect_and_coverage(scene, class, call);
         }
-        let today = crate::write::screening(turn, &content.screened(), entry.record.origin.channel);
+        let today =
+            crate::screened::screening(turn, &content.screened(), entry.record.origin.channel);
         instruction_like = match (instruction_like, today.map(|s| s.instruction_like)) {
             (Some(a), Some(b)) => Some(a || b),
             (one, other) => one.or(other),

@@ -26,6 +26,7 @@ mod recall;
 mod refusal;
 mod result;
 mod review;
+mod screened;
 mod session;
 mod state;
 mod step;
@@ -35,6 +36,7 @@ mod value_json;
 mod write;
 mod writer;
 
+pub use ancile_screen::{ScreenPolicy, ScreenPolicyError};
 pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};
 pub use fire::FireSpec;
@@ -53,7 +55,6 @@ use ancile_core::{
     PrincipalName, SessionId, SourceField, SourceName, SourceState, TenantName, ToolName,
 };
 use ancile_policy::Canonicalise;
-use ancile_screen::Screener;
 use api::{
     ApprovalView, ContextPack, EntryView, FireAnswer, Health, KeyMade, KeySpec, KeyView,
     LineageView, MandateSpec, MandateView, Page, PageSpec, QuarantineView, Recall, SessionOpened,
@@ -86,6 +87,8 @@ pub struct EngineConfig {
     pub gates: Gates,
     /// Whether content is screened. The gates hold without.
     pub screening: bool,
+    /// What follows for a content from what screening finds.
+    pub screen_policy: ScreenPolicy,
 }
 
 /// What was found at open.
@@ -155,6 +158,7 @@ impl Engine {
             home: home.to_owned(),
             gates: Gates::Enforce,
             screening: false,
+            screen_policy: ScreenPolicy::default(),
         };
         let (engine, _) = Self::open(config)?;
         let made = engine.writer.submit(first::keys)?;
@@ -174,11 +178,7 @@ impl Engine {
     /// # Errors
     /// [`Refusal`] naming what does not hold and the next step.
     pub fn open(config: EngineConfig) -> Result<(Self, OpenReport), Refusal> {
-        let screener = if config.screening {
-            Some(Arc::new(Screener::new().map_err(|e| turn::internal(&e))?))
-        } else {
-            None
-        };
+        let screener = screened::screener(&config)?;
         let core = Core::open(Home::new(&config.home), config.gates, screener)?;
         let report = OpenReport {
             witness_behind: core.report.witness == ancile_ledger::WitnessState::OneBehind,

@@ -8,6 +8,7 @@ use crate::event::Event;
 use crate::home::random;
 use crate::index::Partition;
 use crate::refusal::{Fault, Refusal};
+use crate::screened;
 use crate::state::{Entry, Key};
 use crate::step::{In, values_of};
 use crate::turn::{Exposure, Turn, forbidden, within};
@@ -162,7 +163,7 @@ fn recall(
                     let text = crate::content::Content::decode(entry.record.kind, &read.bytes)
                         .map_err(|e| crate::turn::internal(&e))?
                         .text;
-                    texts.insert(entry.seq, text);
+                    texts.insert(entry.seq, shown(turn, look, entry, text));
                 }
                 Err(reason) => {
                     broken.insert(entry.seq);
@@ -186,6 +187,14 @@ fn recall(
         trusted.retain(|(entry, _, _)| !broken.contains(&entry.seq));
         untrusted.retain(|(entry, _, _)| !broken.contains(&entry.seq));
     }
+}
+
+/// The text as the looker sees it: whole for a person, with marks for a model.
+fn shown(turn: &Turn<'_>, look: &Look<'_>, entry: &Entry, text: String) -> String {
+    if look.person {
+        return text;
+    }
+    screened::for_model(turn, entry, &look.viewer, text)
 }
 
 type Ranked = (Arc<Entry>, AuthorityClass, u64);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The write gate: submission, screening, record, store and ledger, through one entry point.
 
-use crate::api::{BATCH_ENTRIES_MAX, CONTENT_BYTES_MAX, Gates, KeySpec, Write, Written};
+use crate::api::{BATCH_ENTRIES_MAX, CONTENT_BYTES_MAX, KeySpec, Write, Written};
 use crate::content::Content;
 use crate::event::{Event, roots_text};
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
+use crate::screened;
 use crate::session::Session;
 use crate::state::{Entry, Key, Tenant};
 use crate::turn::{Turn, forbidden, not_found, within};
 use ancile_core::{
     ArgKind, AuthorityClass, Channel, ChannelGrant, DerivationRecord, Digest, EntryId, EntryKind,
     LOCATOR_BYTES_MAX, Micros, NamespaceName, Origin, ParentFound, Parents, PolicyView as _,
-    PrincipalName, RULES_MAX, Role, RootSet, Salt, ScreeningNote, SessionId, SourceField,
-    SourceState, TrustRoot, class_of, content_commitment,
+    PrincipalName, Role, RootSet, Salt, SessionId, SourceField, SourceState, TrustRoot, class_of,
+    content_commitment,
 };
-use ancile_screen::{ScreenInput, Screening, StageSet, Verdict};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ pub(crate) fn write(
         None => None,
         Some(id) => Some(replaced(turn, key, &namespace, op.kind, &id)?),
     };
-    let note = screen(turn, &content, standing.channel)?;
+    let note = screened::note(turn, &content, standing.channel)?;
     let salt: Salt = random()?;
     let bytes = content.encode();
     if Content::decode(op.kind, &bytes).as_ref() != Ok(&content) {
@@ -381,44 +381,4 @@ fn replaced(
     } else {
         Err(not_found("entry of this kind in this namespace"))
     }
-}
-
-/// Screens a content. With the detectors off the note says so.
-fn screen(turn: &Turn<'_>, content: &Content, channel: Channel) -> Result<ScreeningNote, Refusal> {
-    let Some(screening) = screening(turn, &content.screened(), channel) else {
-        let note = ScreeningNote {
-            version: 0,
-            instruction_like: None,
-            quarantined: false,
-            rules: Vec::new(),
-        };
-        return Ok(note);
-    };
-    if screening.verdict == Verdict::Reject {
-        let text = "the text was rejected by screening; shorten it or send it in parts";
-        return Err(Refusal::new(Fault::TooLarge, "screening_rejected", text));
-    }
-    let quarantine = screening.verdict == Verdict::Quarantine;
-    Ok(ScreeningNote {
-        version: screening.version,
-        instruction_like: Some(screening.instruction_like),
-        quarantined: quarantine && turn.core.gates == Gates::Enforce,
-        rules: rules_of(&screening),
-    })
-}
-
-/// Screens a text with the rules in force; nothing with the detectors off.
-pub(crate) fn screening(turn: &Turn<'_>, text: &str, channel: Channel) -> Option<Screening> {
-    let screener = turn.core.screener.as_ref()?;
-    Some(screener.screen(&ScreenInput {
-        text,
-        channel,
-        stages: StageSet::ALL,
-    }))
-}
-
-/// The ids of the rules that hit, sorted, each once.
-pub(crate) fn rules_of(screening: &Screening) -> Vec<Box<str>> {
-    let ids: BTreeSet<&str> = screening.findings.iter().map(|f| f.rule.as_str()).collect();
-    ids.into_iter().take(RULES_MAX).map(Into::into).collect()
 }

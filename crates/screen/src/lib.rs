@@ -11,12 +11,16 @@ mod domain;
 mod fingerprint;
 mod ground;
 mod mapped;
+mod policy;
+mod redact;
 mod screen;
 
 pub use canon::{canonical, is_bare};
 pub use domain::registrable_domain;
 pub use fingerprint::{Fingerprint, fingerprint};
 pub use ground::{FoundValue, GroundText, VALUES_MAX, values};
+pub use policy::{ScreenPolicy, ScreenPolicyError};
+pub use redact::redact;
 pub use screen::{
     Effect, FINDINGS_MAX, Finding, Rule, RuleId, RuleTableError, SCREEN_BYTES_MAX, ScreenInput,
     Screener, Screening, Stage, StageSet, Verdict,

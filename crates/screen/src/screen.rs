@@ -23,6 +23,7 @@ pub use table::{Effect, Rule, RuleTableError};
 pub use types::{Finding, RuleId, ScreenInput, Screening, Stage, StageSet, Verdict};
 
 use crate::mapped::{Form, Mapped};
+use crate::policy::ScreenPolicy;
 use ancile_core::Channel;
 use matcher::{Matcher, Present};
 use std::sync::{Arc, OnceLock};
@@ -57,6 +58,8 @@ static SHARED: OnceLock<Arc<Matcher>> = OnceLock::new();
 pub struct Screener {
     matcher: Arc<Matcher>,
     stages: StageSet,
+    /// What follows from a finding: by channel, then by the place of the rule in the table.
+    verdicts: Arc<[Vec<Verdict>]>,
 }
 
 impl Screener {
@@ -68,15 +71,23 @@ impl Screener {
         let shared = match SHARED.get() {
             Some(shared) => Arc::clone(shared),
             None => {
-                let table = Table::read(include_str!("screen/rules.txt"))?;
-                let made = Arc::new(Matcher::new(table)?);
+                let made = Arc::new(Matcher::new(built_in()?)?);
                 Arc::clone(SHARED.get_or_init(|| made))
             }
         };
+        let verdicts = verdicts(&shared, &ScreenPolicy::default());
         Ok(Self {
             matcher: shared,
             stages: StageSet::ALL,
+            verdicts,
         })
+    }
+
+    /// This screener under a policy.
+    #[must_use]
+    pub fn with_policy(mut self, policy: &ScreenPolicy) -> Self {
+        self.verdicts = verdicts(&self.matcher, policy);
+        self
     }
 
     /// This screener with some stages off, whatever an input asks for.
@@ -101,21 +112,16 @@ impl Screener {
 
     /// Screens a text, in time linear in its length.
     ///
-    /// | channel | stage 2 secret | stage 1 hidden or template, or stage 3 | any other |
-    /// |---|---|---|---|
-    /// | `user`, `agent` | redact | flag | flag |
-    /// | any other | redact | quarantine | flag |
-    ///
-    /// The strictest of them is the verdict; without a finding it is allow.
+    /// The strictest verdict that the [policy](ScreenPolicy) has for a finding is that of the text;
+    /// without a finding it is allow.
     #[must_use]
     pub fn screen(&self, input: &ScreenInput<'_>) -> Screening {
         let stages = input.stages.both(self.stages);
-        let mut tally = Tally::new(&self.matcher);
-        let rejected = too_long(input.text.len(), stages, &mut tally);
-        if !rejected {
+        let mut tally = Tally::new(&self.matcher, self.verdicts_on(input.channel));
+        if !too_long(input.text.len(), stages, &mut tally) {
             self.read(input.text, stages, &mut tally);
         }
-        tally.close(input.channel, self.version(), rejected)
+        tally.close(self.version())
     }
 
     /// Screens any bytes. What is not UTF-8 is itself a finding of stage 1 and is read as U+FFFD;
@@ -130,9 +136,9 @@ impl Screener {
             });
         }
         let stages = stages.both(self.stages);
-        let mut tally = Tally::new(&self.matcher);
+        let mut tally = Tally::new(&self.matcher, self.verdicts_on(channel));
         if too_long(bytes.len(), stages, &mut tally) {
-            return tally.close(channel, self.version(), true);
+            return tally.close(self.version());
         }
         let mut text = String::new();
         let mut places = Vec::new();
@@ -154,7 +160,13 @@ impl Screener {
         places.push(at);
         self.read(&text, stages, &mut tally);
         tally.move_spans(|at| places.get(at).copied().unwrap_or(bytes.len()));
-        tally.close(channel, self.version(), false)
+        tally.close(self.version())
+    }
+
+    fn verdicts_on(&self, channel: Channel) -> &[Verdict] {
+        let at = Channel::ALL.iter().position(|c| *c == channel);
+        at.and_then(|at| self.verdicts.get(at))
+            .map_or(&[], Vec::as_slice)
     }
 
     fn read(&self, text: &str, stages: StageSet, tally: &mut Tally<'_>) {
@@ -204,6 +216,21 @@ impl Screener {
             }
         }
     }
+}
+
+/// Reads the built-in rule table.
+pub(crate) fn built_in() -> Result<Table, RuleTableError> {
+    Table::read(include_str!("screen/rules.txt"))
+}
+
+fn verdicts(matcher: &Matcher, policy: &ScreenPolicy) -> Arc<[Vec<Verdict>]> {
+    let of = |channel| {
+        let rules = matcher.rules.iter();
+        rules
+            .map(|compiled| policy.verdict(&compiled.rule, channel))
+            .collect()
+    };
+    Channel::ALL.iter().map(|channel| of(*channel)).collect()
 }
 
 /// Whether a text is too long to be read; with no stage to run, none is.

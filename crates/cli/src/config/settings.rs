@@ -2,7 +2,7 @@
 //! The one table of settings.
 
 use super::value::{Kind, Value};
-use ancile_engine::{Gates, counts};
+use ancile_engine::{Gates, ScreenPolicy, counts};
 use ancile_server::{Limits, MetricsAccess, limits};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -34,6 +34,8 @@ pub struct Settings {
     pub gates: Gates,
     /// Whether contents are screened.
     pub screening: bool,
+    /// What follows from what screening finds.
+    pub screen_policy: ScreenPolicy,
     /// What is logged.
     pub log_level: String,
     /// How it is logged.
@@ -61,6 +63,7 @@ impl Default for Settings {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)),
             gates: Gates::Enforce,
             screening: true,
+            screen_policy: ScreenPolicy::default(),
             log_level: LOG_LEVEL.to_owned(),
             log_format: LogFormat::Auto,
             slow_commit: counts::SLOW_COMMIT,
@@ -132,6 +135,26 @@ pub const SETTINGS: &[Setting] = &[
         default: Value::Switch(true),
         what: "Whether contents are screened when they are written; the gates hold without.",
         put: |to, value| to.screening = value.is_on(),
+    },
+    Setting {
+        key: "screening.policy",
+        kind: Kind::Form {
+            due: "lines such as `secret=redact`, `personal@web+tool=quarantine` and \
+                  `secret.private_key=reject`, with commas between them",
+            check: |text| match text.parse::<ScreenPolicy>() {
+                Ok(_) => Ok(()),
+                Err(fault) => Err(fault.to_string()),
+            },
+        },
+        unit: "",
+        default: Value::fixed(""),
+        what: "What follows for a content from what is found in it, by stage, family or rule, and \
+               channel, where the default does not suit.",
+        put: |to, value| {
+            if let Ok(policy) = value.text().parse() {
+                to.screen_policy = policy;
+            }
+        },
     },
     Setting {
         key: LOG_KEY,

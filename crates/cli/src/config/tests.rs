@@ -108,7 +108,8 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest() {
 fn a_value_that_does_not_fit_names_its_limit_and_unit() {
     let home = Home::with(
         "[server]\nlisten = \"foo\"\n[gates]\nmode = 1\n[limits]\nbody_bytes = 1_023\n\
-         requests = \"many\"\nhead_seconds = 601\nbody_seconds = -1\n[screening]\nenabled = 1\n",
+         requests = \"many\"\nhead_seconds = 601\nbody_seconds = -1\n[screening]\nenabled = 1\n\
+         policy = \"secrets=redact\"\n",
     );
     let said = home.faults(&[], &[("ANCILE_LOG", "bogus===")]);
     let fits = |part: &str| assert!(said.iter().any(|s| s.contains(part)), "{part}: {said:#?}");
@@ -125,7 +126,11 @@ fn a_value_that_does_not_fit_names_its_limit_and_unit() {
     fits("`gates.mode` in `ancile.toml` line 4 is `integer`: it takes `enforce` or `log_only`");
     fits("`screening.enabled` in `ancile.toml` line 11 is `integer`: it takes `true` or `false`");
     fits("ANCILE_LOG is `bogus===`: ");
-    assert_eq!(said.len(), 8);
+    fits(
+        "`screening.policy` in `ancile.toml` line 12 is `secrets=redact`: there is no stage, \
+         family or rule `secrets`; ",
+    );
+    assert_eq!(said.len(), 9);
 }
 
 #[test]
@@ -192,7 +197,12 @@ fn every_row_puts_its_value_somewhere_and_the_defaults_are_those_of_the_program(
                 Value::fixed(other.unwrap())
             }
             Kind::Address => Value::fixed("[::1]:1"),
-            Kind::Form { .. } => Value::fixed("error"),
+            Kind::Form { check, .. } => {
+                let other = ["error", "secret=reject"]
+                    .iter()
+                    .find(|text| check(text).is_ok());
+                Value::fixed(other.unwrap())
+            }
         };
         (row.put)(&mut settings, &other);
         assert_ne!(settings, Settings::default(), "{}", row.key);

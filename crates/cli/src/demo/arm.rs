@@ -229,6 +229,7 @@ fn open(setting: Setting, home: &Path) -> Result<(Connection, Host), Failure> {
         home: home.to_owned(),
         gates: setting.gates,
         screening: setting.screening,
+        screen_policy: ancile_engine::ScreenPolicy::default(),
     };
     let connection = Connection::own(config, Limits::default(), None)?;
     let host = Host::new(&connection, home)?;

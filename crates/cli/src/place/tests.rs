@@ -11,6 +11,7 @@ fn a_store_that_stays_held_is_an_error_that_names_the_holder() {
         home: dir.path().join("home"),
         gates: Gates::Enforce,
         screening: false,
+        screen_policy: ancile_engine::ScreenPolicy::default(),
     };
     Engine::init(&config.home).unwrap();
     let (held, _) = open_within(&config, Duration::ZERO).unwrap();

@@ -12,6 +12,7 @@ fn engine() -> (tempfile::TempDir, Engine) {
         home,
         gates: Gates::Enforce,
         screening: false,
+        screen_policy: crate::ScreenPolicy::default(),
     };
     let (engine, _) = Engine::open(config).unwrap();
     (dir, engine)

@@ -12,6 +12,7 @@ fn engine(home: &std::path::Path) -> Engine {
         home: home.to_owned(),
         gates: Gates::Enforce,
         screening: false,
+        screen_policy: crate::ScreenPolicy::default(),
     };
     Engine::open(config).unwrap().0
 }

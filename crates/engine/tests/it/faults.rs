@@ -60,6 +60,7 @@ fn open(home: &Path) -> Result<Engine, Refusal> {
         home: home.to_owned(),
         gates: Gates::Enforce,
         screening: true,
+        screen_policy: ancile_engine::ScreenPolicy::default(),
     };
     Engine::open(config).map(|(engine, _)| engine)
 }

@@ -21,6 +21,7 @@ mod lists;
 mod odd_orders;
 mod promises;
 mod recall;
+mod screened;
 mod tamper;
 mod tamper_rows;
 mod world;

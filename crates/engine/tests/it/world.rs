@@ -9,7 +9,7 @@ use ancile_engine::api::{
     CallAnswer, Expose, ExposureKind, Gates, Propose, Recall, SessionOpened, SessionSpec,
     StepAnswer, StepOp, StepResult, ToolResult, Write, Written,
 };
-use ancile_engine::{Caller, Engine, EngineConfig, Refusal};
+use ancile_engine::{Caller, Engine, EngineConfig, Refusal, ScreenPolicy};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -58,13 +58,35 @@ impl World {
         world
     }
 
+    /// A store whose contents are screened under a policy.
+    pub fn under(policy: &str) -> Result<Self, Refusal> {
+        Self::new().reopen_under(policy)
+    }
+
+    pub fn reopen_under(self, policy: &str) -> Result<Self, Refusal> {
+        let Self { dir, engine, .. } = self;
+        engine.close();
+        Self::open_under(dir, Gates::Enforce, true, &policy.parse().unwrap())
+    }
+
     pub fn open(dir: tempfile::TempDir, gates: Gates, screening: bool) -> Result<Self, Refusal> {
+        Self::open_under(dir, gates, screening, &ScreenPolicy::default())
+    }
+
+    fn open_under(
+        dir: tempfile::TempDir,
+        gates: Gates,
+        screening: bool,
+        policy: &ScreenPolicy,
+    ) -> Result<Self, Refusal> {
         let home = dir.path().join("home");
-        let (engine, _) = Engine::open(EngineConfig {
+        let config = EngineConfig {
             home: home.clone(),
             gates,
             screening,
-        })?;
+            screen_policy: policy.clone(),
+        };
+        let (engine, _) = Engine::open(config)?;
         let caller = |role: &str| {
             let token = std::fs::read_to_string(home.join("keys").join(format!("{role}.key")));
             engine.authenticate(token.unwrap().trim()).unwrap()

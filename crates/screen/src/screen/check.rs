@@ -2,6 +2,7 @@
 //! What a match must pass beyond its pattern, by name, and the decoding of blobs.
 
 use super::{personal, secret};
+use core::ops::Range;
 
 /// A check by name in the rule table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,15 @@ impl Check {
             "varied" => Self::Varied,
             _ => return None,
         })
+    }
+
+    /// The part of a matched text that is the value, where the match has a name before it.
+    pub fn part(self, matched: &str) -> Range<usize> {
+        match self {
+            Self::Drawn | Self::Varied => secret::value(matched),
+            Self::Login => secret::password(matched),
+            _ => 0..matched.len(),
+        }
     }
 
     /// Whether a matched text passes.

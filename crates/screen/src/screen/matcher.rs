@@ -146,10 +146,8 @@ impl Matcher {
                     continue;
                 }
                 for found in regex.find_iter(text.text.as_bytes()) {
-                    let span = found.range();
-                    if self.holds(&compiled.rule, &text.text, &span)
-                        && !report(place, text.original(&span))
-                    {
+                    let held = self.holds(&compiled.rule, &text.text, found.range());
+                    if held.is_some_and(|span| !report(place, text.original(&span))) {
                         break;
                     }
                 }
@@ -157,13 +155,17 @@ impl Matcher {
         }
     }
 
-    /// Whether a match passes what its rule asks beyond the pattern.
-    fn holds(&self, rule: &Rule, text: &str, span: &Range<usize>) -> bool {
-        let checked = rule.check.is_none_or(|check| {
-            text.get(span.clone())
-                .is_some_and(|matched| check.passes(matched))
-        });
-        checked && !(rule.unless_negated && self.negated(text, span.start))
+    /// The span of a match that passes what its rule asks beyond the pattern.
+    fn holds(&self, rule: &Rule, text: &str, span: Range<usize>) -> Option<Range<usize>> {
+        if rule.unless_negated && self.negated(text, span.start) {
+            return None;
+        }
+        let Some(check) = rule.check else {
+            return Some(span);
+        };
+        let matched = text.get(span.clone()).filter(|m| check.passes(m))?;
+        let part = check.part(matched);
+        Some(span.start + part.start..span.start + part.end)
     }
 
     fn negated(&self, text: &str, at: usize) -> bool {

@@ -3,6 +3,7 @@
 //! was written to stand for it.
 
 use super::check::from_base64;
+use core::ops::Range;
 
 /// Characters of the checksum of a token of GitHub or npm.
 const CRC_CHARS: usize = 6;
@@ -81,15 +82,22 @@ pub(crate) fn jwt(matched: &str) -> bool {
     head.starts_with('{') && head.trim_end().ends_with('}') && head.contains("\"alg\"")
 }
 
+/// Where the password stands in `scheme://user:password@`.
+pub(crate) fn password(matched: &str) -> Range<usize> {
+    let end = matched.trim_end_matches('@').len();
+    let user = matched.find("://").map_or(0, |at| at + 3);
+    let colon = matched.get(user..end).and_then(|login| login.find(':'));
+    colon.map_or(user, |at| user + at + 1)..end
+}
+
 /// Whether the password of a URL is neither a placeholder nor the name of the user.
 pub(crate) fn login(matched: &str) -> bool {
-    let login = matched
-        .split_once("://")
-        .map_or(matched, |(_, login)| login);
-    let (user, password) = login
-        .trim_end_matches('@')
-        .split_once(':')
+    let at = password(matched);
+    let user = matched
+        .get(..at.start.saturating_sub(1))
         .unwrap_or_default();
+    let user = user.rsplit('/').next().unwrap_or_default();
+    let password = matched.get(at).unwrap_or_default();
     let plain = ["pass", "pw", "pwd", "secret", "admin", "root", "test"];
     !placeholder(password)
         && !user.eq_ignore_ascii_case(password)
@@ -105,13 +113,18 @@ pub(crate) fn varied(matched: &str) -> bool {
     !placeholder(value) && variety(run) >= TOKEN_VARIETY_MIN
 }
 
-/// What stands after the last `=`, `:`, blank or quote of an assignment.
-fn value_of(assignment: &str) -> &str {
-    assignment
+/// Where the value of an assignment stands: after the last `=`, `:`, blank or quote.
+pub(crate) fn value(assignment: &str) -> Range<usize> {
+    let quotes = ['"', '\'', '`', '=', ':', ' ', '\t'];
+    let end = assignment
         .trim_end_matches(['"', '\'', '`', '=', '.'])
-        .rsplit(['=', ':', ' ', '\t', '"', '\'', '`'])
-        .next()
-        .unwrap_or_default()
+        .len();
+    let before = assignment.get(..end).and_then(|text| text.rfind(quotes));
+    before.map_or(0, |at| at + 1)..end
+}
+
+fn value_of(assignment: &str) -> &str {
+    assignment.get(value(assignment)).unwrap_or_default()
 }
 
 /// Whether the value of an assignment is likely a real secret.

@@ -47,12 +47,13 @@ pub enum RuleTableError {
     },
 }
 
-/// What a finding of a rule asks for, on a channel that is not trusted; mildest first.
+/// What a finding of a rule asks for; mildest first. What follows is for the
+/// [policy](crate::ScreenPolicy) to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// Show it.
     Flag,
-    /// Take the span out.
+    /// Mark the span where the text is shown.
     Redact,
     /// Hold the text.
     Quarantine,
@@ -80,6 +81,13 @@ pub struct Rule {
     pub(crate) scan: Option<Scan>,
     pub(crate) check: Option<Check>,
     pub(crate) unless_negated: bool,
+}
+
+impl Rule {
+    /// Whether its findings reject a text whatever a policy says.
+    pub(crate) fn rejects(&self) -> bool {
+        self.scan == Some(Scan::TooLong)
+    }
 }
 
 /// The whole table.

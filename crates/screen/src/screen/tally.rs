@@ -6,7 +6,6 @@ use super::matcher::Matcher;
 use super::structure::Scan;
 use super::table::Effect;
 use super::types::{Finding, Screening, Stage, Verdict};
-use ancile_core::Channel;
 use core::ops::Range;
 
 /// Most secrets listed; the last one's span then reaches to the end of the last secret found, so
@@ -16,15 +15,18 @@ const SECRETS_MAX: usize = FINDINGS_MAX / 2;
 /// The findings so far.
 pub(crate) struct Tally<'m> {
     matcher: &'m Matcher,
+    /// What follows from a finding, by the place of its rule in the table.
+    verdicts: &'m [Verdict],
     /// The spans by the place of their rule in the table, at most [`FINDINGS_MAX`] each.
     found: Vec<Vec<Range<usize>>>,
     cut: bool,
 }
 
 impl<'m> Tally<'m> {
-    pub fn new(matcher: &'m Matcher) -> Self {
+    pub fn new(matcher: &'m Matcher, verdicts: &'m [Verdict]) -> Self {
         Self {
             matcher,
+            verdicts,
             found: vec![Vec::new(); matcher.rules.len()],
             cut: false,
         }
@@ -40,7 +42,17 @@ impl<'m> Tally<'m> {
         compiled.map_or(Stage::Injection, |compiled| compiled.rule.stage)
     }
 
-    /// Whether a finding of this rule quarantines.
+    /// What follows from a finding of this rule; the strictest where the policy does not say.
+    fn verdict(&self, rule: usize) -> Verdict {
+        self.verdicts.get(rule).copied().unwrap_or(Verdict::Reject)
+    }
+
+    /// Whether a finding of this rule has to be listed, so that its span can be marked.
+    fn redacts(&self, rule: usize) -> bool {
+        self.effect(rule) == Effect::Redact || self.verdict(rule) == Verdict::Redact
+    }
+
+    /// Whether a finding of this rule asks for quarantine.
     pub fn quarantines(&self, rule: usize) -> bool {
         self.effect(rule) == Effect::Quarantine
     }
@@ -54,7 +66,7 @@ impl<'m> Tally<'m> {
 
     /// Takes a finding; answers whether more of this rule are wanted.
     pub fn add(&mut self, rule: usize, span: Range<usize>) -> bool {
-        let redacts = self.effect(rule) == Effect::Redact;
+        let redacts = self.redacts(rule);
         let Some(spans) = self.found.get_mut(rule) else {
             return false;
         };
@@ -80,26 +92,25 @@ impl<'m> Tally<'m> {
     }
 
     /// The screening of these findings. A text that was not read counts as an instruction.
-    pub fn close(self, channel: Channel, version: u32, rejected: bool) -> Screening {
-        let hit = (0..)
-            .zip(&self.found)
-            .filter(|(_, spans)| !spans.is_empty());
-        let hit: Vec<usize> = hit.map(|(rule, _)| rule).collect();
-        let any = |fits: &dyn Fn(usize) -> bool| hit.iter().any(|rule| fits(*rule));
-        let instructs = any(&|r| self.stage(r) == Stage::Injection && self.quarantines(r));
-        let trusted = matches!(channel, Channel::User | Channel::Agent);
-        let verdict = match () {
-            () if rejected => Verdict::Reject,
-            () if !trusted && any(&|r| self.quarantines(r)) => Verdict::Quarantine,
-            () if any(&|r| self.effect(r) == Effect::Redact) => Verdict::Redact,
-            () if !hit.is_empty() => Verdict::Flag,
-            () => Verdict::Allow,
-        };
+    pub fn close(self, version: u32) -> Screening {
+        let hit = (0..).zip(&self.found);
+        let hit = hit.filter(|(_, spans)| !spans.is_empty());
+        let (mut verdict, mut instruction_like) = (Verdict::Allow, false);
+        for (rule, _) in hit {
+            verdict = verdict.max(self.verdict(rule));
+            let unread = self
+                .matcher
+                .rules
+                .get(rule)
+                .is_none_or(|c| c.rule.rejects());
+            let instructs = self.stage(rule) == Stage::Injection && self.quarantines(rule);
+            instruction_like |= unread || instructs;
+        }
         let (findings, findings_cut) = self.listed();
         Screening {
             findings,
             verdict,
-            instruction_like: instructs || rejected,
+            instruction_like,
             version,
             findings_cut,
         }
@@ -112,7 +123,7 @@ impl<'m> Tally<'m> {
         let spans = (0..).zip(&self.found);
         let found = spans.flat_map(|(rule, spans)| spans.iter().map(move |s| (rule, s.clone())));
         let (mut secrets, mut others): (Vec<_>, Vec<_>) =
-            found.partition(|(rule, _)| self.effect(*rule) == Effect::Redact);
+            found.partition(|(rule, _)| self.redacts(*rule));
         secrets.sort_by_key(|(_, span)| (span.start, span.end));
         if secrets.len() > SECRETS_MAX {
             cut = true;
@@ -134,6 +145,7 @@ impl<'m> Tally<'m> {
                 stage: compiled.rule.stage,
                 rule: compiled.rule.id,
                 span,
+                verdict: self.verdict(rule),
             })
         };
         (others.into_iter().filter_map(finding).collect(), cut)

@@ -117,8 +117,11 @@ pub struct Finding {
     pub stage: Stage,
     /// The rule.
     pub rule: RuleId,
-    /// Where, in bytes of the original text; both ends lie on character boundaries.
+    /// Where, in bytes of the original text; both ends lie on character boundaries. Of an
+    /// assignment or a login it is the value alone.
     pub span: Range<usize>,
+    /// What follows from this finding alone, by the policy and on the channel of the text.
+    pub verdict: Verdict,
 }
 
 /// What screening says of a text as content, mildest first.
@@ -128,11 +131,11 @@ pub enum Verdict {
     Allow,
     /// Kept, with findings worth showing.
     Flag,
-    /// Kept, with the spans of stage 2 secrets taken out.
+    /// Kept whole, and shown to a model with marks in place of the spans.
     Redact,
     /// Kept where only a person can let it out.
     Quarantine,
-    /// Not taken in: the text is longer than [`SCREEN_BYTES_MAX`](crate::SCREEN_BYTES_MAX).
+    /// Not taken in.
     Reject,
 }
 
@@ -191,4 +194,17 @@ pub struct Screening {
     pub version: u32,
     /// Whether there were more findings than are listed.
     pub findings_cut: bool,
+}
+
+impl Screening {
+    /// The findings whose spans are to be marked where the text is shown or logged, for
+    /// [`redact`](crate::redact): those with the verdict redact, and those of stage 2 with a
+    /// stricter one. None is missing, listed or not: the last span then reaches to the end of the
+    /// last one found.
+    pub fn to_redact(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| {
+            finding.verdict == Verdict::Redact
+                || finding.stage == Stage::Sensitive && finding.verdict > Verdict::Redact
+        })
+    }
 }

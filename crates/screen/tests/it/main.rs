@@ -11,5 +11,6 @@
 mod corpora;
 mod grounding;
 mod near;
+mod policy;
 mod property;
 mod screening;

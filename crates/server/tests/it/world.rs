@@ -142,6 +142,7 @@ impl World {
             home: home.clone(),
             gates: Gates::Enforce,
             screening: true,
+            screen_policy: ancile_engine::ScreenPolicy::default(),
         };
         let (engine, _) = Engine::open(config).unwrap();
         let key = |role: &str| {
