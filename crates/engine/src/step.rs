@@ -149,7 +149,8 @@ pub(crate) fn step(
     token: &str,
     ops: Vec<StepOp>,
 ) -> Result<StepAnswer, Refusal> {
-    turn.session(key, &id, token)?;
+    let session = turn.session(key, &id, token)?;
+    turn.reach(key, &session.spec.namespace, false)?;
     if ops.len() > STEP_OPS_MAX {
         let text = format!(
             "{} operations; limit is {STEP_OPS_MAX}; send several steps",

@@ -11,6 +11,8 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod cases;
+mod contract;
 mod document;
 mod input;
 mod limits;
