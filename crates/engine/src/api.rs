@@ -390,6 +390,9 @@ pub struct QuarantineView {
     pub rules: Vec<String>,
     /// When it was put there.
     pub since: Micros,
+    /// The parts of the text, in bytes, that alone are there while the rest is in use; all of it
+    /// where there are none.
+    pub parts: Vec<std::ops::Range<usize>>,
 }
 
 /// A page of a list.

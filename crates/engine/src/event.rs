@@ -355,6 +355,10 @@ pub(crate) enum Event {
         rules: Vec<String>,
         #[serde(with = "text")]
         at: Micros,
+        /// The parts of the text, in bytes from and to, that alone are on the shelf; all of it
+        /// where there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<(usize, usize)>,
     },
     Released {
         #[serde(with = "text")]

@@ -84,7 +84,7 @@ pub(crate) fn entry_view(
     let state = match (&read, tenant.shelf_of(entry)) {
         (Err(broken), _) => EntryState::Broken(broken.name().to_owned()),
         _ if tenant.fate(&entry.record.id).discarded => EntryState::Discarded,
-        (_, Some(shelf)) => EntryState::Quarantined(shelf.reason.clone()),
+        (_, Some(shelf)) if shelf.parts.is_empty() => EntryState::Quarantined(shelf.reason.clone()),
         _ if tenant.superseded(entry, &who) => EntryState::Superseded,
         _ => EntryState::Current,
     };

@@ -163,7 +163,7 @@ fn recall(
                     let text = crate::content::Content::decode(entry.record.kind, &read.bytes)
                         .map_err(|e| crate::turn::internal(&e))?
                         .text;
-                    texts.insert(entry.seq, shown(turn, look, entry, text));
+                    texts.insert(entry.seq, shown(turn, key, look, entry, text)?);
                 }
                 Err(reason) => {
                     broken.insert(entry.seq);
@@ -189,12 +189,23 @@ fn recall(
     }
 }
 
-/// The text as the looker sees it: whole for a person, with marks for a model.
-fn shown(turn: &Turn<'_>, look: &Look<'_>, entry: &Entry, text: String) -> String {
-    if look.person {
-        return text;
+/// The text as the looker sees it: without the parts on the shelf, and for a model with marks in
+/// place of secrets.
+fn shown(
+    turn: &Turn<'_>,
+    key: &Key,
+    look: &Look<'_>,
+    entry: &Entry,
+    mut text: String,
+) -> Result<String, Refusal> {
+    let parts = turn.tenant(&key.tenant)?.withheld_parts(&entry.record.id);
+    if !parts.is_empty() {
+        text = ancile_screen::without(&text, parts);
     }
-    screened::for_model(turn, entry, &look.viewer, text)
+    if look.person {
+        return Ok(text);
+    }
+    Ok(screened::for_model(turn, entry, &look.viewer, text))
 }
 
 type Ranked = (Arc<Entry>, AuthorityClass, u64);
@@ -250,7 +261,8 @@ fn candidates(
     Ok((trusted, untrusted))
 }
 
-/// Takes instruction-like class 4 entries out, unless a person released them, and shelves them.
+/// Takes instruction-like class 4 entries out, unless a person released them or what reads so is
+/// withheld, and shelves them.
 fn withhold(turn: &mut Turn<'_>, key: &Key, untrusted: &mut Vec<Ranked>) -> Result<u32, Refusal> {
     if turn.core.gates != Gates::Enforce {
         return Ok(0);
@@ -258,7 +270,9 @@ fn withhold(turn: &mut Turn<'_>, key: &Key, untrusted: &mut Vec<Ranked>) -> Resu
     let tenant = turn.tenant(&key.tenant)?;
     let like = |(entry, _, _): &Ranked| {
         let record = &entry.record;
-        record.screening.instruction_like == Some(true) && !tenant.fate(&record.id).released
+        record.screening.instruction_like == Some(true)
+            && !tenant.fate(&record.id).released
+            && tenant.withheld_parts(&record.id).is_empty()
     };
     let out: Vec<Ranked> = untrusted.extract_if(.., |r| like(r)).collect();
     // Only what is class 4 to everybody goes to the shelf; the rest is withheld from this viewer.
@@ -288,6 +302,7 @@ pub(crate) fn shelve(
             .map(ToString::to_string)
             .collect(),
         at: turn.now,
+        parts: Vec::new(),
     };
     turn.emit(&key.tenant, &event)
 }

@@ -166,6 +166,7 @@ pub(crate) fn quarantine(
             reason: shelf.reason.clone(),
             rules: shelf.rules.clone(),
             since: shelf.at,
+            parts: shelf.parts.clone(),
         });
     }
     Ok(page(views.into_iter(), limit, |v| v.entry.id.to_string()))

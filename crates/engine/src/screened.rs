@@ -2,16 +2,19 @@
 //! Screening at the gates: what a write notes of it, and what a model is shown in its place.
 
 use crate::EngineConfig;
-use crate::api::Gates;
+use crate::api::{Gates, Written};
 use crate::content::Content;
+use crate::event::Event;
 use crate::refusal::{Fault, Refusal};
-use crate::state::Entry;
+use crate::state::{Entry, Key};
 use crate::turn::{Turn, internal};
-use ancile_core::{Channel, PrincipalName, RULES_MAX, ScreeningNote};
+use crate::write::Standing;
+use ancile_core::{AuthorityClass, Channel, EntryKind, PrincipalName, RULES_MAX, ScreeningNote};
 use ancile_screen::{
     SCREEN_BYTES_MAX, ScreenInput, Screener, Screening, StageSet, Verdict, redact,
 };
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The screener that a store is opened with; none where contents are not screened.
@@ -23,20 +26,26 @@ pub(crate) fn screener(config: &EngineConfig) -> Result<Option<Arc<Screener>>, R
     Ok(Some(Arc::new(screener.with_policy(&config.screen_policy))))
 }
 
-/// Screens a content that is to be written. With the detectors off the note says so.
+/// Parts of a text, in bytes.
+type Parts = Vec<Range<usize>>;
+
+/// Screens a content that is to be written: the note for its record, and the parts that are to be
+/// withheld where the rest need not be quarantined. With the detectors off the note says so.
 pub(crate) fn note(
     turn: &Turn<'_>,
     content: &Content,
-    channel: Channel,
-) -> Result<ScreeningNote, Refusal> {
+    standing: &Standing,
+    kind: EntryKind,
+) -> Result<(ScreeningNote, Parts), Refusal> {
     let text = content.screened();
-    let Some(screening) = screening(turn, &text, channel) else {
-        return Ok(ScreeningNote {
+    let Some(screening) = screening(turn, &text, standing.channel) else {
+        let note = ScreeningNote {
             version: 0,
             instruction_like: None,
             quarantined: false,
             rules: Vec::new(),
-        });
+        };
+        return Ok((note, Vec::new()));
     };
     let enforce = turn.core.gates == Gates::Enforce;
     if screening.verdict == Verdict::Reject && text.len() > SCREEN_BYTES_MAX {
@@ -49,23 +58,61 @@ pub(crate) fn note(
         let rules = rules_of(&screening).join(" ");
         return Err(Refusal::new(Fault::Forbidden, "screening_refused", text).inside(rules));
     }
-    let quarantine = screening.verdict >= Verdict::Quarantine;
-    Ok(ScreeningNote {
+    let quarantine = screening.verdict >= Verdict::Quarantine && enforce;
+    // A task and a context file run as a whole, so they are held as a whole.
+    let cut = quarantine
+        && kind == EntryKind::Memory
+        && standing.class == AuthorityClass::Untrusted
+        && text == content.text;
+    let parts = match &turn.core.screener {
+        Some(screener) if cut => screener.withheld(&input(&text, standing.channel), &screening),
+        _ => None,
+    };
+    let note = ScreeningNote {
         version: screening.version,
         instruction_like: Some(screening.instruction_like),
-        quarantined: quarantine && enforce,
+        quarantined: quarantine && parts.is_none(),
         rules: rules_of(&screening),
-    })
+    };
+    Ok((note, parts.unwrap_or_default()))
+}
+
+/// Puts parts of an entry just written on the quarantine shelf; says how many.
+pub(crate) fn shelve_parts(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    written: &Written,
+    parts: Parts,
+) -> Result<usize, Refusal> {
+    if parts.is_empty() {
+        return Ok(0);
+    }
+    let entry = turn.entry_by_id(&key.tenant, &written.id)?;
+    let entry = entry.ok_or_else(|| internal(&"a written entry is not there"))?;
+    let rules = entry.record.screening.rules.iter();
+    let event = Event::Quarantined {
+        entry: written.id,
+        reason: "screening at write: parts".to_owned(),
+        rules: rules.map(ToString::to_string).collect(),
+        at: turn.now,
+        parts: parts.iter().map(|part| (part.start, part.end)).collect(),
+    };
+    turn.emit(&key.tenant, &event)?;
+    Ok(parts.len())
 }
 
 /// Screens a text with the rules in force; nothing with the detectors off.
 pub(crate) fn screening(turn: &Turn<'_>, text: &str, channel: Channel) -> Option<Screening> {
     let screener = turn.core.screener.as_ref()?;
-    Some(screener.screen(&ScreenInput {
+    Some(screener.screen(&input(text, channel)))
+}
+
+const fn input(text: &str, channel: Channel) -> ScreenInput<'_> {
+    ScreenInput {
         text,
         channel,
         stages: StageSet::ALL,
-    }))
+    }
 }
 
 /// The ids of the rules that hit, sorted, each once.

@@ -18,6 +18,7 @@ use ancile_policy::{MandateDraft, MandateSet, Manifest};
 use ancile_screen::Fingerprint;
 use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeMapSync, VectorSync};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Length of a key's id, in hexadecimal digits of its hash.
@@ -75,6 +76,8 @@ pub(crate) struct Shelf {
     pub reason: String,
     pub rules: Vec<String>,
     pub at: Micros,
+    /// The parts of the text that alone are on the shelf; all of it where there are none.
+    pub parts: Vec<Range<usize>>,
 }
 
 impl Shelf {
@@ -89,6 +92,7 @@ impl Shelf {
                 .map(ToString::to_string)
                 .collect(),
             at: record.created,
+            parts: Vec::new(),
         }
     }
 }
@@ -266,10 +270,18 @@ impl Tenant {
         Some(later.unwrap_or_else(|| Arc::new(Shelf::at_write(&entry.record))))
     }
 
-    /// Whether nobody took the entry out of use: it is not on the shelf, discarded or erased.
+    /// The parts of an entry's text that are on the shelf while the rest is in use.
+    pub(crate) fn withheld_parts(&self, id: &EntryId) -> &[Range<usize>] {
+        let shelf = self.fates.get(id).and_then(|fate| fate.shelf.as_ref());
+        shelf.map_or(&[], |shelf| shelf.parts.as_slice())
+    }
+
+    /// Whether nobody took the entry out of use: it is not whole on the shelf, discarded or
+    /// erased.
     pub(crate) fn in_use(&self, id: &EntryId) -> bool {
         let gone = |fate: &Fate| fate.discarded || fate.erased.is_some();
-        !self.shelf.contains_key(id) && !self.fates.get(id).is_some_and(gone)
+        let shelved = self.shelf.contains_key(id) && self.withheld_parts(id).is_empty();
+        !shelved && !self.fates.get(id).is_some_and(gone)
     }
 
     /// Whether another entry stands in its place today, as `viewer` sees it.

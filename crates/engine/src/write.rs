@@ -29,10 +29,10 @@ pub(crate) fn grant(spec: &KeySpec) -> ChannelGrant {
 }
 
 /// Where a text comes from and what that is worth.
-struct Standing {
-    channel: Channel,
+pub(crate) struct Standing {
+    pub channel: Channel,
     author: PrincipalName,
-    class: AuthorityClass,
+    pub class: AuthorityClass,
     roots: RootSet,
     parents: Parents,
 }
@@ -66,7 +66,7 @@ pub(crate) fn write(
         None => None,
         Some(id) => Some(replaced(turn, key, &namespace, op.kind, &id)?),
     };
-    let note = screened::note(turn, &content, standing.channel)?;
+    let (note, parts) = screened::note(turn, &content, &standing, op.kind)?;
     let salt: Salt = random()?;
     let bytes = content.encode();
     if Content::decode(op.kind, &bytes).as_ref() != Ok(&content) {
@@ -103,7 +103,8 @@ pub(crate) fn write(
         valid_from: op.valid_from,
         valid_until: op.valid_until,
     };
-    let written = finish(turn, key, record, &salt, &bytes)?;
+    let mut written = finish(turn, key, record, &salt, &bytes)?;
+    written.withheld = screened::shelve_parts(turn, key, &written, parts)?;
     if let Some(old) = replaced {
         replace(turn, key, &old, &written.id)?;
     }
@@ -171,6 +172,7 @@ fn finish(
         class,
         channel,
         quarantined,
+        withheld: 0,
         rules,
     })
 }

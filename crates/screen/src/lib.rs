@@ -14,6 +14,7 @@ mod mapped;
 mod policy;
 mod redact;
 mod screen;
+mod withhold;
 
 pub use canon::{canonical, is_bare};
 pub use domain::registrable_domain;
@@ -25,3 +26,4 @@ pub use screen::{
     Effect, FINDINGS_MAX, Finding, Rule, RuleId, RuleTableError, SCREEN_BYTES_MAX, ScreenInput,
     Screener, Screening, Stage, StageSet, Verdict,
 };
+pub use withhold::{WITHHELD_MAX, without};

@@ -213,6 +213,8 @@ pub struct Written {
     pub channel: Channel,
     /// Whether it went to the quarantine shelf.
     pub quarantined: bool,
+    /// How many parts of the text went there alone; the rest is in use.
+    pub withheld: usize,
     /// Rules that hit; for user and operator credentials only.
     pub rules: Vec<String>,
 }

@@ -249,11 +249,13 @@ impl Tenant {
                 reason,
                 rules,
                 at,
+                parts,
             } => {
                 let shelf = Shelf {
                     reason: reason.clone(),
                     rules: rules.clone(),
                     at: *at,
+                    parts: parts.iter().map(|(from, to)| *from..*to).collect(),
                 };
                 self.edit_fate(entry, |fate| fate.shelf = Some(Arc::new(shelf)));
                 self.shelf.insert_mut(*entry, ());

@@ -6,7 +6,7 @@ use ancile_core::{Channel, SessionMode};
 use ancile_engine::api::{EntryState, Gates};
 
 /// Replaces bytes in the closed database file, same length, as someone with a disk would.
-fn edit(w: World, from: &str, to: &str) -> tempfile::TempDir {
+pub fn edit(w: World, from: &str, to: &str) -> tempfile::TempDir {
     assert_eq!(from.len(), to.len());
     let World { dir, engine, .. } = w;
     engine.close();

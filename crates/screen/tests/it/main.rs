@@ -14,3 +14,4 @@ mod near;
 mod policy;
 mod property;
 mod screening;
+mod withheld;

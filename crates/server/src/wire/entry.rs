@@ -134,6 +134,8 @@ pub(crate) struct WrittenBody {
     class: Spelled<AuthorityClass>,
     channel: Spelled<Channel>,
     quarantined: bool,
+    /// How many parts of the text are withheld alone; the rest is in use.
+    withheld_parts: usize,
     rules: Vec<String>,
 }
 
@@ -146,6 +148,7 @@ impl From<Written> for WrittenBody {
             class: Spelled(written.class),
             channel: Spelled(written.channel),
             quarantined: written.quarantined,
+            withheld_parts: written.withheld,
             rules: written.rules,
         }
     }

@@ -69,6 +69,9 @@ pub(crate) struct QuarantineBody {
     reason: String,
     rules: Vec<String>,
     since: i64,
+    /// The parts of the text that alone are withheld, in bytes from and to; empty where all of it
+    /// is.
+    parts: Vec<[usize; 2]>,
 }
 
 impl From<QuarantineView> for QuarantineBody {
@@ -78,6 +81,11 @@ impl From<QuarantineView> for QuarantineBody {
             reason: view.reason,
             rules: view.rules,
             since: view.since.0,
+            parts: view
+                .parts
+                .iter()
+                .map(|part| [part.start, part.end])
+                .collect(),
         }
     }
 }
