@@ -3,6 +3,7 @@
 
 pub mod admin;
 pub mod audit;
+pub mod backup;
 pub mod calls;
 pub mod config;
 pub mod doctor;

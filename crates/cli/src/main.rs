@@ -19,7 +19,8 @@ mod when;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use commands::config::Configuration;
 use commands::{
-    admin, audit, calls, doctor, entries, mandates, review, serve, sessions, shell, sources, tasks,
+    admin, audit, backup, calls, doctor, entries, mandates, review, serve, sessions, shell,
+    sources, tasks,
 };
 use config::{Flag, Sources};
 use failure::{Exit, Failure};
@@ -126,6 +127,10 @@ enum Command {
     Principal(admin::Principal),
     /// Look at home, keys, configuration, store, witness, server and disk, and say what to mend
     Doctor(doctor::Doctor),
+    /// Copy the store into a new directory, also while it is served, and verify the copy
+    Backup(backup::Backup),
+    /// Put a backup in the place of the store, and say what is lost
+    Restore(backup::Restore),
     /// Print the signed head of the log
     Checkpoint,
     /// Say how the store stands
@@ -213,6 +218,8 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Config(args) => commands::config::run(&place.sources, &args),
         Command::Principal(args) => admin::principal(&place, &args),
         Command::Doctor(args) => Ok(doctor::run(&place, &args)),
+        Command::Backup(args) => backup::backup(&place, &args),
+        Command::Restore(args) => backup::restore(&place, &args),
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
         Command::Integrity => admin::integrity(&place),

@@ -178,8 +178,18 @@ pub struct AuditSummary {
 /// [`Refusal`] when the key or the database cannot be read at all.
 pub fn audit(home: &Path, key: Option<&Path>) -> Result<AuditSummary, Refusal> {
     let place = Home::new(home);
+    place.no_restore_pending()?;
     let public = place.public_key();
-    let key = read_public(key.unwrap_or(&public))?;
+    audit_at(place.data(), Some(place.witness()), key.unwrap_or(&public))
+}
+
+/// The same of the store in a directory, with the witness if one is named.
+pub(crate) fn audit_at(
+    dir: &Path,
+    witness: Option<&Path>,
+    key: &Path,
+) -> Result<AuditSummary, Refusal> {
+    let key = read_public(key)?;
     let commitments = |body: &[u8]| match Event::decode(body) {
         Ok(Event::Exposed { texts, .. }) => texts,
         _ => None,
@@ -188,8 +198,11 @@ pub fn audit(home: &Path, key: Option<&Path>) -> Result<AuditSummary, Refusal> {
         Ok(Event::Erased { hash, .. }) => Some(hash),
         _ => None,
     };
-    let report = ancile_store::Audit::new(place.data(), &key)
-        .witness(place.witness())
+    let mut audit = ancile_store::Audit::new(dir, &key);
+    if let Some(witness) = witness {
+        audit = audit.witness(witness);
+    }
+    let report = audit
         .control_commitments(&commitments)
         .erasures(&erasures)
         .run()

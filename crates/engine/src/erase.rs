@@ -237,6 +237,12 @@ impl Core {
     }
 }
 
+/// A list of erasures without its last line where that was cut off: the process died as it wrote,
+/// and its group comes again.
+pub(crate) fn whole_lines(text: &str) -> &str {
+    text.rsplit_once('\n').map_or("", |(whole, _)| whole)
+}
+
 impl Home {
     /// The list of what was erased, which lies beside the witness.
     pub(crate) fn erased(&self) -> Result<Vec<ErasedLine>, Refusal> {
@@ -249,9 +255,7 @@ impl Home {
                     .inside(format!("`{}`", line.escape_debug()))
             })
         };
-        // The last line is cut off where the process died as it wrote: its group comes again.
-        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        whole.lines().map(read).collect()
+        whole_lines(&text).lines().map(read).collect()
     }
 
     /// Adds to that list, and has it on the medium before it answers.

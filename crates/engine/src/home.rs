@@ -42,6 +42,10 @@ impl Home {
         }
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub(crate) fn data(&self) -> &Path {
         &self.data
     }
@@ -98,7 +102,9 @@ impl Home {
         Ok(path)
     }
 
+    /// Where the store is and whose, once a restore that was stopped is at its end.
     pub(crate) fn store_config(&self) -> Result<StoreConfig<'_>, Refusal> {
+        self.end_restore()?;
         let text = read_key(&self.keys().join("store.key"))?;
         let signer = SignerKey::parse(text.trim()).map_err(|e| broken_key(&e))?;
         Ok(StoreConfig {
@@ -170,7 +176,7 @@ impl Home {
             .map_err(|e| failed(&e))
     }
 
-    fn erased_list(&self) -> PathBuf {
+    pub(crate) fn erased_list(&self) -> PathBuf {
         self.witness.with_file_name(ERASED_FILE)
     }
 
@@ -206,7 +212,8 @@ fn broken_key(fault: &dyn std::fmt::Display) -> Refusal {
     Refusal::new(Fault::Unavailable, "key_unreadable", text)
 }
 
-fn io(doing: &str, path: &Path, fault: &std::io::Error) -> Refusal {
+/// A medium that did not do its part.
+pub(crate) fn io(doing: &str, path: &Path, fault: &std::io::Error) -> Refusal {
     let text = format!(
         "could not {doing} `{}`: {fault}; mend that, or give another home",
         path.display()
@@ -227,7 +234,7 @@ fn read_key(path: &Path) -> Result<zeroize::Zeroizing<String>, Refusal> {
 }
 
 /// Makes a directory that only its owner can enter.
-fn private_dir(path: &Path) -> Result<(), Refusal> {
+pub(crate) fn private_dir(path: &Path) -> Result<(), Refusal> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -238,7 +245,7 @@ fn private_dir(path: &Path) -> Result<(), Refusal> {
 }
 
 /// Writes a new file that only its owner can read.
-fn private_file(path: &Path, text: &str) -> Result<(), Refusal> {
+pub(crate) fn private_file(path: &Path, text: &str) -> Result<(), Refusal> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -252,6 +259,26 @@ fn private_file(path: &Path, text: &str) -> Result<(), Refusal> {
     written
         .and_then(|()| file.sync_all())
         .map_err(|e| io("write key file", path, &e))
+}
+
+/// Copies a file into a new one that only its owner can read, and has it on the medium.
+pub(crate) fn copy_file(from: &Path, to: &Path) -> Result<(), Refusal> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut source = fs::File::open(from).map_err(|e| io("read", from, &e))?;
+    let mut copy = options.open(to).map_err(|e| io("make", to, &e))?;
+    std::io::copy(&mut source, &mut copy)
+        .and_then(|_| copy.sync_all())
+        .map_err(|e| io("copy to", to, &e))
+}
+
+/// Has the names in a directory on the medium.
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), Refusal> {
+    fs::File::open(dir)
+        .and_then(|opened| opened.sync_all())
+        .map_err(|e| io("sync directory", dir, &e))
 }
 
 /// Bytes from the system's source of randomness.

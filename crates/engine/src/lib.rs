@@ -9,6 +9,7 @@ mod act;
 mod admin;
 pub mod api;
 mod audit;
+mod backup;
 mod content;
 mod core;
 pub mod counts;
@@ -24,6 +25,7 @@ mod look;
 mod read;
 mod recall;
 mod refusal;
+mod restore;
 mod result;
 mod review;
 mod screened;
@@ -39,12 +41,14 @@ mod writer;
 pub use ancile_screen::{ScreenPolicy, ScreenPolicyError};
 pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};
+pub use backup::{Backup, backup};
 pub use fire::FireSpec;
 pub use look::{
     HomePart, PartKind, StoreFormat, home_parts, key_file, lock_holder, store_format,
     witnessed_groups,
 };
 pub use refusal::{Fault, Refusal};
+pub use restore::{Kept, Loss, Present, Restored, restore, restore_pending};
 pub use turn::Caller;
 
 use crate::core::{Core, KeyTable};

@@ -119,7 +119,11 @@ pub fn store_format(home: &Path) -> Result<StoreFormat, Refusal> {
 /// # Errors
 /// [`Refusal`] when it is missing, cannot be read, or another key signed it.
 pub fn witnessed_groups(home: &Path) -> Result<u64, Refusal> {
-    let place = Home::new(home);
+    witnessed_groups_of(&Home::new(home))
+}
+
+/// The same of a home that is known.
+pub(crate) fn witnessed_groups_of(place: &Home) -> Result<u64, Refusal> {
     let key = read_public(&place.public_key())?;
     let text = ancile_ledger::Witness::read(place.witness())
         .map_err(|e| unreadable("witness_unreadable", &e))?;

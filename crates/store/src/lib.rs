@@ -11,6 +11,7 @@
 mod audit;
 mod beside;
 pub mod bm25;
+mod copy;
 mod damage;
 mod erase;
 mod fault;
@@ -29,6 +30,7 @@ pub mod tokenize;
 
 pub use audit::{Audit, AuditProblem, AuditReport, ControlCommitment, audit};
 pub use beside::{Beside, Chunks, Place};
+pub use copy::{Extent, Hold, Newer, copy, extent, newer};
 pub use damage::{Content, Damage, DamageKind, Replay, ReplayLeaf, ReplayRefusal};
 pub use fault::{
     CommitError, DatabaseFault, OpenError, ProveError, ReadError, SqlError, WriteError,

@@ -115,6 +115,17 @@ impl Store {
     /// # Errors
     /// [`OpenError`], as for [`Store::open`].
     pub fn new_witness_epoch(cfg: StoreConfig<'_>) -> Result<NewEpoch, OpenError> {
+        Self::new_witness_epoch_after(cfg, 0)
+    }
+
+    /// The same with a number above `epoch`: that of a store whose place a copy takes.
+    ///
+    /// # Errors
+    /// [`OpenError`], as for [`Store::open`].
+    pub fn new_witness_epoch_after(
+        cfg: StoreConfig<'_>,
+        epoch: u64,
+    ) -> Result<NewEpoch, OpenError> {
         check_witness_place(&cfg)?;
         let mut refused = None;
         let (mut store, _) = load(cfg, &mut |_: ReplayLeaf<'_>| Ok(()), &mut |heads, cfg| {
@@ -126,7 +137,7 @@ impl Store {
             Ok(())
         })?;
         let replaced = Witness::read(&store.witness).map_err(OpenError::Witness)?;
-        let receipt = store.commit_epoch().map_err(OpenError::Commit)?;
+        let receipt = store.commit_epoch(epoch).map_err(OpenError::Commit)?;
         Ok(NewEpoch {
             epoch: store.tip.group.epoch,
             group: receipt.group(),
@@ -281,7 +292,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
 
 /// Makes an empty file that only its owner can read; the database gives its mode to the files
 /// that it makes beside it.
-fn create_private(path: &Path) -> io::Result<()> {
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -305,13 +305,10 @@ impl Store {
     }
 
     /// Commits a group that says nothing but that a new witness epoch begins.
-    pub(crate) fn commit_epoch(&mut self) -> Result<CommitReceipt, CommitError> {
-        let epoch = self
-            .tip
-            .group
-            .epoch
-            .checked_add(1)
-            .ok_or(CommitError::LogFull);
+    /// Its number is above `epoch` too.
+    pub(crate) fn commit_epoch(&mut self, epoch: u64) -> Result<CommitReceipt, CommitError> {
+        let last = self.tip.group.epoch.max(epoch);
+        let epoch = last.checked_add(1).ok_or(CommitError::LogFull);
         let result = epoch.and_then(|epoch| {
             self.sql("BEGIN IMMEDIATE", "beginning a group")
                 .map_err(CommitError::Database)?;

@@ -123,6 +123,11 @@ impl Findings {
     }
 
     fn layout(&mut self, home: &Path) {
+        if ancile_engine::restore_pending(home) {
+            let text =
+                "a restore was stopped and waits for its end; `ancile serve` brings it there";
+            return self.warn("home", text);
+        }
         let mut whole = true;
         for part in home_parts(home).iter().filter(|part| part.mode.is_none()) {
             whole = false;

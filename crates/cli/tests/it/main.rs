@@ -7,6 +7,7 @@
     reason = "a test that cannot go on fails by panicking"
 )]
 
+mod backup;
 mod commands;
 mod config;
 mod demo;
@@ -28,6 +29,7 @@ fn every_file_here_is_compiled() {
     assert_eq!(
         names,
         [
+            "backup.rs",
             "commands.rs",
             "config.rs",
             "demo.rs",

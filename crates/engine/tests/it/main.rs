@@ -13,6 +13,7 @@
 
 mod act;
 mod attacks;
+mod backup;
 mod concurrency;
 mod erase;
 mod faults;
