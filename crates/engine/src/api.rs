@@ -30,6 +30,12 @@ pub const STEP_OPS_MAX: usize = 64;
 pub const BATCH_ENTRIES_MAX: usize = 256;
 /// Longest time for which a rotated key goes on working, in seconds.
 pub const OVERLAP_SECONDS_MAX: u32 = 604_800;
+/// How long the answer to a request that is carried out once is kept, in seconds.
+pub const ANSWER_SECONDS: i64 = 86_400;
+/// Longest such answer, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 262_144;
+/// Most such answers of one credential; older ones go.
+pub const ANSWERS_MAX: usize = 1_000;
 /// Most items on one page of a list.
 pub const PAGE_MAX: usize = 200;
 /// Most asks of one session that wait at the same time; further ones are denied.

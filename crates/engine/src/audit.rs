@@ -192,6 +192,7 @@ pub(crate) fn audit_at(
     let key = read_public(key)?;
     let commitments = |body: &[u8]| match Event::decode(body) {
         Ok(Event::Exposed { texts, .. }) => texts,
+        Ok(Event::Answered { answer, .. }) => Some(answer),
         _ => None,
     };
     let erasures = |body: &[u8]| match Event::decode(body) {

@@ -334,6 +334,26 @@ pub(crate) enum Event {
         #[serde(with = "text")]
         at: Micros,
     },
+    /// A request that is carried out once was answered. The answer lies beside the leaf,
+    /// encrypted under the token of the credential.
+    Answered {
+        /// Digest of the credential and the idempotency key.
+        #[serde(with = "text")]
+        id: Digest,
+        /// Hash of the credential's token.
+        #[serde(with = "text")]
+        credential: Digest,
+        /// Digest of all that the request says.
+        #[serde(with = "text")]
+        request: Digest,
+        #[serde(with = "text")]
+        at: Micros,
+        /// Commitment to the salt and the encrypted bytes.
+        #[serde(with = "text")]
+        answer: Digest,
+        /// Leaves of earlier answers that are kept no more.
+        drops: Vec<u64>,
+    },
     /// An entry was written to stand in the place of another: kept apart from its record, so that
     /// the other does not come back where that record is lost.
     Superseded {

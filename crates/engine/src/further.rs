@@ -5,8 +5,8 @@ use crate::api::{
     Erasure, Integrity, KeyMade, NamespaceView, Page, PageSpec, PrincipalView, ProvenLog,
     SessionView, TenantView, Write, Written,
 };
+use crate::caller::Caller;
 use crate::refusal::Refusal;
-use crate::turn::Caller;
 use crate::{Engine, admin, audit, erase, lists, review, write};
 use ancile_core::{EntryId, NamespaceName, PrincipalName};
 

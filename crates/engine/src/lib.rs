@@ -10,6 +10,7 @@ mod admin;
 pub mod api;
 mod audit;
 mod backup;
+mod caller;
 mod content;
 mod core;
 pub mod counts;
@@ -22,6 +23,7 @@ mod home;
 mod index;
 mod lists;
 mod look;
+mod once;
 mod read;
 mod recall;
 mod refusal;
@@ -42,14 +44,15 @@ pub use ancile_screen::{ScreenPolicy, ScreenPolicyError};
 pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};
 pub use backup::{Backup, backup};
+pub use caller::Caller;
 pub use fire::FireSpec;
 pub use look::{
     HomePart, PartKind, StoreFormat, home_parts, key_file, lock_holder, store_format,
     witnessed_groups,
 };
+pub use once::{ONCE_KEY_BYTES_MAX, Once, OnceAnswer};
 pub use refusal::{Fault, Refusal};
 pub use restore::{Kept, Loss, Present, Restored, restore, restore_pending};
-pub use turn::Caller;
 
 use crate::core::{Core, KeyTable};
 use crate::counts::Counts;
@@ -266,6 +269,7 @@ impl Engine {
             hash,
             tenant: key.tenant.clone(),
             spec: key.spec.clone(),
+            secret: caller::Secret::of(token),
         })
     }
 

@@ -3,7 +3,10 @@
 //! [`State::apply`] and [`State::add_record`], and its clone is cheap, so that a savepoint is a
 //! clone.
 
+mod answers;
 mod apply;
+
+pub(crate) use answers::Answers;
 
 use crate::api::{ApprovalState, KeySpec, TaskSpec};
 use crate::erase::ErasedLine;
@@ -215,6 +218,8 @@ pub(crate) struct Tenant {
     pub approvals: RedBlackTreeMapSync<ApprovalId, ApprovalRow>,
     /// Keyed hashes of values that class 4 sessions wrote out: no source grounds them.
     pub wrote: HashTrieSetSync<Digest>,
+    /// Answers kept for requests that are carried out once.
+    pub answers: Answers,
     /// How many entries of each namespace lost their content before the store was opened.
     pub lost: RedBlackTreeMapSync<NamespaceName, u32>,
 }
@@ -241,6 +246,7 @@ impl Tenant {
             permits: HashTrieMapSync::new_sync(),
             approvals: RedBlackTreeMapSync::new_sync(),
             wrote: HashTrieSetSync::new_sync(),
+            answers: Answers::new(),
         }
     }
 

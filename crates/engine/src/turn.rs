@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One job's turn on the writer thread: the moment, checked callers, and the ways to change state.
 
+use crate::caller::Caller;
 use crate::core::{Core, entry_of, index_entry};
 use crate::counts::Total;
 use crate::event::{Event, Shown};
@@ -10,43 +11,13 @@ use crate::session::Session;
 use crate::state::{Entry, Key, Tenant, texts_of};
 use ancile_core::{
     ArgKind, Broken, CanonicalValue, DerivationRecord, Digest, EntryId, IntactMemo, Micros,
-    NamespaceName, RecordLeafHash, RecordSource, Role, Salt, SessionId, TenantName,
-    content_commitment,
+    NamespaceName, RecordLeafHash, RecordSource, Salt, SessionId, TenantName, content_commitment,
 };
 use ancile_store::{DamageKind, ReadError};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use subtle::ConstantTimeEq as _;
-
-/// A credential that was checked. Only [`crate::Engine::authenticate`] makes it; the writer checks
-/// it once more when its turn comes.
-#[derive(Debug, Clone)]
-pub struct Caller {
-    pub(crate) hash: Digest,
-    pub(crate) tenant: TenantName,
-    pub(crate) spec: crate::api::KeySpec,
-}
-
-impl Caller {
-    /// The tenant it reaches.
-    #[must_use]
-    pub fn tenant(&self) -> &TenantName {
-        &self.tenant
-    }
-
-    /// Who it is.
-    #[must_use]
-    pub fn principal(&self) -> &ancile_core::PrincipalName {
-        &self.spec.principal
-    }
-
-    /// What it is.
-    #[must_use]
-    pub fn role(&self) -> Role {
-        self.spec.role
-    }
-}
 
 /// Microseconds since 1970, from the system clock.
 pub(crate) fn clock() -> Micros {
@@ -252,8 +223,27 @@ impl<'a> Turn<'a> {
 
     /// Logs an event and lets the state follow.
     pub(crate) fn emit(&mut self, tenant: &TenantName, event: &Event) -> Result<(), Refusal> {
+        self.emit_beside(tenant, event, None)
+    }
+
+    /// Logs an event with a content that its body commits to.
+    pub(crate) fn emit_with(
+        &mut self,
+        tenant: &TenantName,
+        event: &Event,
+        content: (&Salt, &[u8]),
+    ) -> Result<(), Refusal> {
+        self.emit_beside(tenant, event, Some(content))
+    }
+
+    fn emit_beside(
+        &mut self,
+        tenant: &TenantName,
+        event: &Event,
+        content: Option<(&Salt, &[u8])>,
+    ) -> Result<(), Refusal> {
         let body = readable(event)?;
-        let seq = self.append(tenant, &body, None)?;
+        let seq = self.append(tenant, &body, content)?;
         let none = std::collections::BTreeMap::new();
         self.core
             .state

@@ -6,8 +6,13 @@
 //! the witness has its checkpoint. After a failed commit the store is opened anew.
 
 use crate::core::{Core, down};
+use crate::counts::Totals;
+use crate::index::Mark;
 use crate::refusal::{Fault, Refusal};
+use crate::state::State;
 use crate::turn::Turn;
+use ancile_store::Savepoint;
+use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -21,8 +26,23 @@ type Reply = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
 /// Runs and says whether it is to be kept.
 type Run = Box<dyn FnOnce(&mut Turn<'_>) -> (bool, Reply) + Send>;
 
+/// The same, for one that asks the engine itself.
+type Whole = Box<dyn FnOnce() -> (bool, Reply) + Send>;
+
+/// What lies open while a job of that kind runs on the writer's thread.
+struct Open {
+    core: Core,
+    /// The first refusal of what it asked.
+    refused: Option<Refusal>,
+}
+
+thread_local! {
+    static OPEN: RefCell<Option<Open>> = const { RefCell::new(None) };
+}
+
 enum Job {
     Run(Run, Box<dyn FnOnce(Refusal) + Send>),
+    Whole(Whole, Box<dyn FnOnce(Refusal) + Send>),
     Stop,
 }
 
@@ -61,6 +81,14 @@ impl Writer {
         &self,
         f: impl FnOnce(&mut Turn<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
+        if let Some(mut open) = OPEN.take() {
+            let result = f(&mut Turn::new(&mut open.core));
+            if let (Err(refusal), None) = (&result, &open.refused) {
+                open.refused = Some(refusal.clone());
+            }
+            OPEN.set(Some(open));
+            return result;
+        }
         let (answer, wait) = sync_channel::<Result<T, Refusal>>(1);
         let refuse = answer.clone();
         let span = tracing::Span::current();
@@ -80,6 +108,36 @@ impl Writer {
             let _gone = refuse.send(Err(refusal));
         });
         self.jobs.send(Job::Run(run, refused)).map_err(|_| gone())?;
+        wait.recv().map_err(|_| gone())?
+    }
+
+    /// Runs `f`, which may ask the engine any number of times, on the writer thread as one job: a
+    /// refusal of anything it asks, or its own, takes all of it back.
+    pub(crate) fn whole<T: Send + 'static, E: From<Refusal> + Send + 'static>(
+        &self,
+        f: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        let (answer, wait) = sync_channel::<Result<T, E>>(1);
+        let refuse = answer.clone();
+        let span = tracing::Span::current();
+        let run: Whole = Box::new(move || {
+            let result = span.in_scope(f);
+            let keep = result.is_ok();
+            let reply: Reply = Box::new(move |committed| {
+                // A caller that went away needs no answer.
+                let _gone = answer.send(match committed {
+                    Ok(()) => result,
+                    Err(refusal) => result.and(Err(refusal.into())),
+                });
+            });
+            (keep, reply)
+        });
+        let refused = Box::new(move |refusal: Refusal| {
+            let _gone = refuse.send(Err(refusal.into()));
+        });
+        self.jobs
+            .send(Job::Whole(run, refused))
+            .map_err(|_| gone())?;
         wait.recv().map_err(|_| gone())?
     }
 
@@ -107,6 +165,16 @@ fn run(core: Core, inbox: &Receiver<Job>) {
                     Ok(reply) => replies.push(reply),
                     Err(refusal) => refused(refusal),
                 },
+                Job::Whole(run, refused) => match core.whole(run) {
+                    (back, Ok(reply)) => {
+                        core = back;
+                        replies.push(reply);
+                    }
+                    (back, Err(refusal)) => {
+                        core = back;
+                        refused(refusal);
+                    }
+                },
             }
             if !core.is_open() {
                 // What ran before in this group is gone with the store: the next job opens it
@@ -129,6 +197,39 @@ fn run(core: Core, inbox: &Receiver<Job>) {
 impl Core {
     /// Runs one job inside a savepoint; what a refused one did is undone.
     fn guarded(&mut self, run: Run) -> Result<Reply, Refusal> {
+        let before = self.before()?;
+        let (keep, reply) = run(&mut Turn::new(self));
+        self.after(before, keep)?;
+        Ok(reply)
+    }
+
+    /// The same for a job that asks the engine itself: meanwhile the core lies open for it.
+    fn whole(mut self, run: Whole) -> (Self, Result<Reply, Refusal>) {
+        let before = match self.before() {
+            Ok(before) => before,
+            Err(refusal) => return (self, Err(refusal)),
+        };
+        OPEN.set(Some(Open {
+            core: self,
+            refused: None,
+        }));
+        let (keep, reply) = run();
+        let open = OPEN.take();
+        let Some(Open { mut core, refused }) = open else {
+            // Whoever takes the core puts it back, unless the thread ends by a panic meanwhile.
+            std::process::abort();
+        };
+        let after = core.after(before, keep && refused.is_none());
+        match (after, refused) {
+            (Err(refusal), _) => (core, Err(refusal)),
+            // An answer that says otherwise is not given.
+            (Ok(()), Some(refusal)) if keep => (core, Err(refusal)),
+            (Ok(()), _) => (core, Ok(reply)),
+        }
+    }
+
+    /// Opens the savepoint of a job.
+    fn before(&mut self) -> Result<Before, Refusal> {
         self.ready()?;
         let savepoint = match self.store()?.savepoint() {
             Ok(savepoint) => savepoint,
@@ -136,9 +237,22 @@ impl Core {
             Err(fault) if self.store()?.fault().is_none() => return Err(down().inside(fault)),
             Err(fault) => return Err(self.lost(&fault)),
         };
-        let (state, tally) = (self.state.clone(), self.tally);
-        let mark = self.index.mark();
-        let (keep, reply) = run(&mut Turn::new(self));
+        Ok(Before {
+            savepoint,
+            state: self.state.clone(),
+            tally: self.tally,
+            mark: self.index.mark(),
+        })
+    }
+
+    /// Closes the savepoint of a job; what one did that is not kept is undone.
+    fn after(&mut self, before: Before, keep: bool) -> Result<(), Refusal> {
+        let Before {
+            savepoint,
+            state,
+            tally,
+            mark,
+        } = before;
         if keep {
             if let Err(fault) = self.store()?.release(savepoint) {
                 return Err(self.lost(&fault));
@@ -153,8 +267,16 @@ impl Core {
                 return Err(self.lost(&fault));
             }
         }
-        Ok(reply)
+        Ok(())
     }
+}
+
+/// What a job that is not kept goes back to.
+struct Before {
+    savepoint: Savepoint,
+    state: State,
+    tally: Totals,
+    mark: Mark,
 }
 
 #[cfg(test)]

@@ -109,6 +109,8 @@ pub(crate) struct Reply {
     pub(crate) content_type: Option<&'static str>,
     /// The body.
     pub(crate) body: Vec<u8>,
+    /// Whether it was given before, to the same request.
+    pub(crate) again: bool,
 }
 
 /// Content type of answers.
@@ -124,6 +126,7 @@ impl Reply {
             status,
             content_type: Some(JSON),
             body,
+            again: false,
         })
     }
 
@@ -153,6 +156,7 @@ impl Reply {
             status: StatusCode::OK,
             content_type: Some(content_type),
             body,
+            again: false,
         }
     }
 
@@ -162,6 +166,7 @@ impl Reply {
             status: StatusCode::NO_CONTENT,
             content_type: None,
             body: Vec::new(),
+            again: false,
         }
     }
 }

@@ -33,6 +33,29 @@ pub const LINGER_SECONDS: u64 = 2;
 /// Seconds after which a refused client may try again.
 pub const RETRY_SECONDS: u32 = 1;
 
+/// How fast one key may ask, in requests a second.
+pub const RATE_PER_SECOND: u32 = 10_000;
+/// Requests of one key that may come at once.
+pub const RATE_BURST: u32 = 20_000;
+
+/// How fast one key may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Requests a second, over time; 0 is none after the burst.
+    pub per_second: u32,
+    /// Requests at once, after a time without any.
+    pub burst: u32,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self {
+            per_second: RATE_PER_SECOND,
+            burst: RATE_BURST,
+        }
+    }
+}
+
 /// The limits of one server; the default is the constants of this module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -52,6 +75,8 @@ pub struct Limits {
     pub work: Duration,
     /// For requests under way at the end: [`STOP_SECONDS`].
     pub stop: Duration,
+    /// For each key: [`RATE_PER_SECOND`] and [`RATE_BURST`].
+    pub rate: Rate,
     /// Who may read the metrics: the operator.
     pub metrics: MetricsAccess,
 }
@@ -67,6 +92,7 @@ impl Default for Limits {
             body: Duration::from_secs(BODY_SECONDS),
             work: Duration::from_secs(WORK_SECONDS),
             stop: Duration::from_secs(STOP_SECONDS),
+            rate: Rate::default(),
             metrics: MetricsAccess::Operator,
         }
     }

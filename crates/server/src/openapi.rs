@@ -3,12 +3,14 @@
 //! the wire, so that it says what is so.
 
 use crate::ask::JSON;
+use crate::once;
 use crate::problem;
 use crate::route::{Access, Route, SESSION, SchemaOf, Verb};
 use crate::routes::ROUTES;
 use crate::wire::query;
 use crate::wire::spelled::Spelling as _;
 use ancile_core::{EntryId, SourceName};
+use ancile_engine::ONCE_KEY_BYTES_MAX;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -129,6 +131,16 @@ fn parameters(route: &Route) -> Vec<Value> {
         out.push(json!({
             "name": SESSION, "in": "header", "required": true, "schema": {"type": "string"},
             "description": "The token that the session was opened with",
+        }));
+    }
+    if route.verb == Verb::Post {
+        out.push(json!({
+            "name": once::KEY, "in": "header", "required": false,
+            "schema": {
+                "type": "string", "pattern": "^[!-~]+$",
+                "minLength": 1, "maxLength": ONCE_KEY_BYTES_MAX,
+            },
+            "description": "The request is carried out once, and a like one is answered alike",
         }));
     }
     for name in route.query {

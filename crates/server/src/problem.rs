@@ -20,6 +20,8 @@ pub(crate) struct Problem {
     pub(crate) inside: String,
     /// Whether the connection is closed after the answer.
     pub(crate) closes: bool,
+    /// Seconds after which to try again, where that is known.
+    pub(crate) retry: Option<u32>,
     /// Whether someone has to look at the server: it failed, or its store was edited.
     pub(crate) grave: bool,
 }
@@ -33,6 +35,7 @@ impl Problem {
             detail: detail.into(),
             inside: String::new(),
             closes: false,
+            retry: None,
             grave: status.is_server_error(),
         }
     }
@@ -73,7 +76,8 @@ impl Problem {
             StatusCode::TOO_MANY_REQUESTS,
             StatusCode::SERVICE_UNAVAILABLE,
         ];
-        later.contains(&self.status).then_some(RETRY_SECONDS)
+        let usual = later.contains(&self.status).then_some(RETRY_SECONDS);
+        self.retry.or(usual)
     }
 
     /// The body.
@@ -112,6 +116,7 @@ impl From<Refusal> for Problem {
             detail: refusal.outside,
             inside: refusal.inside,
             closes: false,
+            retry: None,
             grave: matches!(refusal.fault, Fault::Tampered | Fault::Unavailable),
         }
     }

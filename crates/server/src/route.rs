@@ -5,7 +5,9 @@ use crate::ask::{Ask, JSON, Parts, Reply, TEXT};
 use crate::body;
 use crate::limits::Limits;
 use crate::metrics::{CONTENT_TYPE as METRICS_TEXT, Metrics, MetricsAccess};
+use crate::once;
 use crate::problem::Problem;
+use crate::rate::Buckets;
 use crate::routes::ROUTES;
 use crate::wire::query::Query;
 use ancile_core::Role;
@@ -37,6 +39,9 @@ pub(crate) const SESSION: &str = "ancile-session";
 const METRICS: &str = "/metrics";
 /// The header that carries the request id of an answer.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The header of an answer that was given before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// A method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -233,6 +238,7 @@ struct Shared {
     bodies: body::Room,
     ids: Arc<RequestIds>,
     metrics: Arc<Metrics>,
+    rates: Arc<Buckets>,
 }
 
 /// The router over [`ROUTES`]; anything else is answered with a problem.
@@ -247,6 +253,7 @@ pub fn router(engine: Engine, limits: Limits) -> Router {
         bodies,
         ids: Arc::new(RequestIds::new()),
         metrics,
+        rates: Arc::new(Buckets::new(limits.rate)),
     };
     let mut router = Router::new();
     for route in ROUTES {
@@ -302,7 +309,7 @@ async fn take(
                 let engine = shared.engine.clone();
                 run(shared.limits.work, None, move || does(&engine)).await
             }
-            Does::Keyed(does) => shared.keyed(route.query, does, params, request).await,
+            Does::Keyed(does) => shared.keyed(route, does, params, request).await,
         }
     };
     let result = answer.instrument(begun.span.clone()).await;
@@ -314,18 +321,23 @@ impl Shared {
     /// body is read.
     async fn keyed(
         &self,
-        query: &'static [&'static str],
+        route: &'static Route,
         does: Keyed,
         params: PathParams,
         request: Request,
     ) -> Result<Reply, Problem> {
         let (head, body) = request.into_parts();
         let caller = self.engine.authenticate(bearer(&head.headers)?)?;
+        self.rates.take(caller.credential())?;
+        let once = match route.verb {
+            Verb::Post => once::key(&head.headers)?,
+            _ => None,
+        };
         let mut parts = Parts {
             name: variable(params)?,
             session: text_of(&head.headers, SESSION),
             content_type: text_of(&head.headers, CONTENT_TYPE.as_str()),
-            query: Query::read(&head.uri, query)?,
+            query: Query::read(&head.uri, route.query)?,
             body: Vec::new(),
         };
         let mut held = body::read(body, &self.limits, &self.bodies).await?;
@@ -334,11 +346,14 @@ impl Shared {
         let slot = self.slot()?;
         let engine = self.engine.clone();
         let answer = move || {
-            let answer = does(&Ask {
-                engine: &engine,
-                caller: &caller,
-                parts: &parts,
-            });
+            let answer = match once {
+                Some(key) => once::answer(&engine, caller, parts, (route.path, &key, does)),
+                None => does(&Ask {
+                    engine: &engine,
+                    caller: &caller,
+                    parts: &parts,
+                }),
+            };
             drop(held);
             answer
         };
@@ -465,6 +480,10 @@ async fn run(
 fn plain(reply: Reply) -> Response {
     let mut response = Response::new(Body::from(reply.body));
     *response.status_mut() = reply.status;
+    if reply.again {
+        let headers = response.headers_mut();
+        headers.insert(REPLAYED, HeaderValue::from_static("true"));
+    }
     if let Some(kind) = reply.content_type {
         response
             .headers_mut()

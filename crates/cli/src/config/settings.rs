@@ -255,6 +255,22 @@ pub const SETTINGS: &[Setting] = &[
         put: |to, value| to.limits.connections = value.size(),
     },
     Setting {
+        key: "limits.rate_per_second",
+        kind: RATE,
+        unit: "requests",
+        default: Value::Whole(limits::RATE_PER_SECOND as u64),
+        what: "How fast one key may ask, over time; further requests are answered with 429.",
+        put: |to, value| to.limits.rate.per_second = value.count(),
+    },
+    Setting {
+        key: "limits.rate_burst",
+        kind: RATE,
+        unit: "requests",
+        default: Value::Whole(limits::RATE_BURST as u64),
+        what: "How many requests of one key may come at once, after a time without any.",
+        put: |to, value| to.limits.rate.burst = value.count(),
+    },
+    Setting {
         key: "limits.head_seconds",
         kind: SECONDS,
         unit: "seconds",
@@ -288,6 +304,11 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
+/// Requests of one key.
+const RATE: Kind = Kind::Whole {
+    min: 1,
+    max: 1_000_000,
+};
 /// A time-out.
 const SECONDS: Kind = Kind::Whole { min: 1, max: 600 };
 /// The gates only log.

@@ -68,6 +68,11 @@ impl Value {
         usize::try_from(self.whole()).unwrap_or(usize::MAX)
     }
 
+    /// A number of things.
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.whole()).unwrap_or(u32::MAX)
+    }
+
     /// Whether it is on.
     pub const fn is_on(&self) -> bool {
         matches!(self, Self::Switch(true))

@@ -13,6 +13,7 @@ mod config;
 mod demo;
 mod doctor;
 mod logs;
+mod once;
 mod readme;
 mod running;
 mod support;
@@ -36,6 +37,7 @@ fn every_file_here_is_compiled() {
             "doctor.rs",
             "logs.rs",
             "main.rs",
+            "once.rs",
             "readme.rs",
             "running.rs",
             "support.rs",

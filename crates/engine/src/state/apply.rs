@@ -55,6 +55,10 @@ impl Tenant {
                 row.redeemed = true;
                 Ok(())
             }
+            Event::Answered { .. } => {
+                self.answers.apply(seq, event);
+                Ok(())
+            }
             Event::Parked(parked) => {
                 self.session_mut(&parked.session)?.asks.push(parked.id);
                 let row = ApprovalRow {

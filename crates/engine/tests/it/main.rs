@@ -20,6 +20,7 @@ mod faults;
 mod kill;
 mod lists;
 mod odd_orders;
+mod once;
 mod promises;
 mod recall;
 mod screened;

@@ -221,6 +221,7 @@ fn each_way_to_be_wrong_gets_its_own_problem() {
             path: (*path).to_owned(),
             body,
             session: None,
+            once: None,
         };
         let answer = w.send(Some(&w.user), &asked);
         assert_eq!(

@@ -17,6 +17,7 @@ mod document;
 mod input;
 mod limits;
 mod metrics;
+mod once;
 mod roles;
 mod story;
 mod world;

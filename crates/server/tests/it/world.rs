@@ -74,6 +74,8 @@ pub struct Asked {
     pub path: String,
     pub body: Option<String>,
     pub session: Option<String>,
+    /// The idempotency key.
+    pub once: Option<String>,
 }
 
 impl Asked {
@@ -83,6 +85,7 @@ impl Asked {
             path: path.into(),
             body: None,
             session: None,
+            once: None,
         }
     }
 
@@ -92,6 +95,7 @@ impl Asked {
             path: path.into(),
             body: Some(body.to_string()),
             session: None,
+            once: None,
         }
     }
 
@@ -108,6 +112,7 @@ impl Asked {
             path: path.into(),
             body: Some(body.to_owned()),
             session: None,
+            once: None,
         }
     }
 
@@ -203,6 +208,9 @@ impl World {
         }
         if let Some(token) = &asked.session {
             request = request.header("ancile-session", token);
+        }
+        if let Some(once) = &asked.once {
+            request = request.header("idempotency-key", once);
         }
         if asked.body.is_some() {
             request = request.header("content-type", "application/json");
