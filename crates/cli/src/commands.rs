@@ -9,6 +9,7 @@ pub mod config;
 pub mod doctor;
 pub mod entries;
 pub mod mandates;
+pub mod migrate;
 pub mod review;
 pub mod serve;
 pub mod sessions;

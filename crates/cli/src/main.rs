@@ -19,8 +19,8 @@ mod when;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use commands::config::Configuration;
 use commands::{
-    admin, audit, backup, calls, doctor, entries, mandates, review, serve, sessions, shell,
-    sources, tasks,
+    admin, audit, backup, calls, doctor, entries, mandates, migrate, review, serve, sessions,
+    shell, sources, tasks,
 };
 use config::{Flag, Sources};
 use failure::{Exit, Failure};
@@ -129,6 +129,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Copy the store into a new directory, also while it is served, and verify the copy
     Backup(backup::Backup),
+    /// Bring the store of an earlier release up to this one's format; a copy is kept
+    Migrate,
     /// Put a backup in the place of the store, and say what is lost
     Restore(backup::Restore),
     /// Print the signed head of the log
@@ -219,6 +221,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Principal(args) => admin::principal(&place, &args),
         Command::Doctor(args) => Ok(doctor::run(&place, &args)),
         Command::Backup(args) => backup::backup(&place, &args),
+        Command::Migrate => migrate::run(&place),
         Command::Restore(args) => backup::restore(&place, &args),
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),

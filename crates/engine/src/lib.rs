@@ -23,6 +23,7 @@ mod home;
 mod index;
 mod lists;
 mod look;
+mod migrate;
 mod once;
 mod read;
 mod recall;
@@ -50,6 +51,7 @@ pub use look::{
     HomePart, PartKind, StoreFormat, home_parts, key_file, lock_holder, store_format,
     witnessed_groups,
 };
+pub use migrate::{Migrated, migrate};
 pub use once::{ONCE_KEY_BYTES_MAX, Once, OnceAnswer};
 pub use refusal::{Fault, Refusal};
 pub use restore::{Kept, Loss, Present, Restored, restore, restore_pending};

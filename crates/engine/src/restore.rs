@@ -19,7 +19,7 @@ use ancile_core::{
     DerivationRecord, Digest, EntryId, MandateId, PrincipalName, Role, SessionId, TenantName,
 };
 use ancile_ledger::LeafKind;
-use ancile_store::{DATABASE_FILE, Hold, Newer, Store};
+use ancile_store::{DATABASE_FILE, FORMAT_VERSION, Hold, Newer, OpenError, Store};
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,12 +108,17 @@ pub fn restore(home: &Path, from: &Path, accept_loss: bool) -> Result<Restored, 
     finish(&place)?;
     clear(&home.join(STAGED))?;
     let keys = keys_of(&place, from)?;
-    check(from, &keys)?;
-    let mut plan = Plan::make(&place, from, backup)?;
+    let staged = stage(&place, from, &keys)?;
+    let data = staged.join("data");
+    if backup.store_format < FORMAT_VERSION {
+        bring_up(&data)?;
+    }
+    check(&data, &keys)?;
+    let mut plan = Plan::make(&place, &data, backup)?;
     if !accept_loss && plan.loses() {
+        clear(&staged)?;
         return Ok(plan.said);
     }
-    let staged = stage(&place, from, &keys)?;
     plan.begin_epoch(&staged)?;
     plan.settle(&staged, from)?;
     sync_all(&staged)?;
@@ -142,7 +147,14 @@ fn keys_of(place: &Home, from: &Path) -> Result<PathBuf, Refusal> {
     Err(Refusal::new(Fault::Unavailable, "no_keys", text))
 }
 
-/// Audits the backup with the public key.
+/// Brings the copy of a backup of an earlier format up to this build's; the backup stays as it is.
+fn bring_up(data: &Path) -> Result<(), Refusal> {
+    let before = data.join("before");
+    ancile_store::migrate(data, &before, || Ok::<(), OpenError>(())).map_err(unreadable)?;
+    fs::remove_file(&before).map_err(|e| io("remove", &before, &e))
+}
+
+/// Audits the copy of a backup with the public key.
 fn check(from: &Path, keys: &Path) -> Result<(), Refusal> {
     let found = audit::audit_at(from, None, &keys.join("store.pub"))?;
     if found.ok {

@@ -54,26 +54,30 @@ pub struct Extent {
 /// [`OpenError`]; what was written by then is no copy.
 pub fn copy(dir: &Path, to: &Path) -> Result<(), OpenError> {
     create_private(to).map_err(|e| OpenError::io(to, "creating the copy", e))?;
-    read_snapshot(dir, &mut |from| copy_from(from, to))??;
-    File::open(to)
-        .and_then(|file| file.sync_all())
-        .map_err(|e| OpenError::io(to, "syncing the copy", e))
+    read_snapshot(dir, &mut |from| copy_to(from, to))?
 }
 
-fn copy_from(from: &Connection, to: &Path) -> Result<(), OpenError> {
+/// Copies an open database into a new file, and has it on the medium.
+pub(crate) fn copy_to(from: &Connection, to: &Path) -> Result<(), OpenError> {
+    if to.symlink_metadata().is_err() {
+        create_private(to).map_err(|e| OpenError::io(to, "creating the copy", e))?;
+    }
     let fault = |step| move |e| OpenError::database(to, DatabaseFault::of(step, e));
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut made = Connection::open_with_flags(to, flags).map_err(fault("opening the copy"))?;
     let copying = fault("copying the database");
     let backup = Backup::new(from, &mut made).map_err(&copying)?;
-    // All at once: the snapshot is held anyway.
+    // All at once: nobody may change it meanwhile anyway.
     let step = backup.step(-1).map_err(&copying)?;
     drop(backup);
     if step != StepResult::Done {
         let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
         return Err(copying(rusqlite::Error::SqliteFailure(busy, None)));
     }
-    made.close().map_err(|(_, e)| copying(e))
+    made.close().map_err(|(_, e)| copying(e))?;
+    File::open(to)
+        .and_then(|file| file.sync_all())
+        .map_err(|e| OpenError::io(to, "syncing the copy", e))
 }
 
 /// How far a store goes; its checkpoint must be signed by this key, all else is not checked.

@@ -2,6 +2,7 @@
 //! Why the store did not do what was asked, one type for each operation.
 
 use crate::damage::DamageKind;
+use crate::migrate::FORMAT_VERSION_OLDEST;
 use crate::schema::{APPLICATION_ID, FORMAT_VERSION};
 use crate::{BODY_BYTES_MAX, CONTENT_BYTES_MAX};
 use ancile_core::{DecodeError, TenantName};
@@ -146,9 +147,9 @@ pub enum OpenError {
     },
     /// The tables are of another version.
     #[error(
-        "`{}` has format version {found}, this build reads {FORMAT_VERSION}; use the build that \
-         wrote it",
-        .path.display()
+        "`{}` has format version {found}, this build reads {FORMAT_VERSION}; {}",
+        .path.display(),
+        other_version(*found)
     )]
     Version {
         /// The database.
@@ -498,6 +499,17 @@ pub enum ProveError {
     /// A size was asked that the log has not.
     #[error(transparent)]
     Tree(TreeError),
+}
+
+/// What to do with a store of another version.
+fn other_version(found: i32) -> &'static str {
+    if found > FORMAT_VERSION {
+        "a newer build wrote it: use that one, or restore a backup that this one made"
+    } else if found >= FORMAT_VERSION_OLDEST {
+        "bring it up by `ancile migrate`, which keeps a copy of it as it is"
+    } else {
+        "use the build that wrote it"
+    }
 }
 
 /// An error and all its causes in one line.

@@ -18,6 +18,7 @@ mod fault;
 mod group;
 mod load;
 mod lock;
+mod migrate;
 mod open;
 mod outside;
 mod prove;
@@ -38,6 +39,7 @@ pub use fault::{
 pub use group::Savepoint;
 pub use load::DAMAGE_LISTED_MAX;
 pub use lock::{LOCK_FILE, LockHolder, lock_holder};
+pub use migrate::{FORMAT_VERSION_OLDEST, migrate};
 pub use open::NewEpoch;
 pub use outside::format_version;
 pub use prove::{InclusionError, InclusionProof};

@@ -15,9 +15,12 @@ pub const FORMAT_VERSION: i32 = 2;
 /// File name of the database in the data directory.
 pub const DATABASE_FILE: &str = "store.db";
 
+/// A part of the schema: its kind, its name and the statement that makes it.
+pub(crate) type Part = (&'static str, &'static str, &'static str);
+
 /// Kind and name of everything in the schema, and the statement that makes it, in order of the
 /// names.
-const SCHEMA: [(&str, &str, &str); 8] = [
+pub(crate) const SCHEMA: [Part; 8] = [
     (
         "table",
         "checkpoint",
@@ -134,7 +137,7 @@ pub(crate) fn harden(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)
 }
 
-fn make_durable(conn: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn make_durable(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     conn.pragma_update(None, "synchronous", "full")?;
     conn.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))?;
@@ -156,6 +159,18 @@ pub(crate) fn check_file(path: &Path) -> Result<(), OpenError> {
 
 /// Checks whose file it is, its version, and that its schema is exactly ours.
 fn check_format(conn: &Connection, path: &Path) -> Result<(), OpenError> {
+    let found = version(conn, path)?;
+    if found != FORMAT_VERSION {
+        return Err(OpenError::Version {
+            path: path.to_owned(),
+            found,
+        });
+    }
+    check_schema(conn, path, SCHEMA.iter())
+}
+
+/// Checks whose file it is, and gives its version.
+pub(crate) fn version(conn: &Connection, path: &Path) -> Result<i32, OpenError> {
     let fault = |e| OpenError::database(path, DatabaseFault::of("reading the format", e));
     let number = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let found = number("application_id").map_err(fault)?;
@@ -165,18 +180,20 @@ fn check_format(conn: &Connection, path: &Path) -> Result<(), OpenError> {
             found,
         });
     }
-    let found = number("user_version").map_err(fault)?;
-    if found != FORMAT_VERSION {
-        return Err(OpenError::Version {
-            path: path.to_owned(),
-            found,
-        });
-    }
+    number("user_version").map_err(fault)
+}
+
+/// Checks that the schema has exactly these parts.
+pub(crate) fn check_schema<'a>(
+    conn: &Connection,
+    path: &Path,
+    mut expected: impl Iterator<Item = &'a Part>,
+) -> Result<(), OpenError> {
+    let fault = |e| OpenError::database(path, DatabaseFault::of("reading the format", e));
     let mut statement = conn
         .prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name, type")
         .map_err(fault)?;
     let mut rows = statement.query([]).map_err(fault)?;
-    let mut expected = SCHEMA.iter();
     while let Some(row) = rows.next().map_err(fault)? {
         let kind: String = row.get(0).map_err(fault)?;
         let name: String = row.get(1).map_err(fault)?;

@@ -228,7 +228,7 @@ impl Findings {
                 let next = if found > supported {
                     "use the build that wrote it, or a newer one"
                 } else {
-                    "open it by `ancile serve`, which brings it up"
+                    "bring it up by `ancile migrate`"
                 };
                 let text = format!("version {found}, this build has {supported}; {next}");
                 return self.fail("format", Exit::Unavailable, text);

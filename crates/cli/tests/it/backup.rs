@@ -175,3 +175,38 @@ fn a_backup_that_is_killed_is_none_or_a_whole_one() {
     }
     panic!("no backup ended");
 }
+
+#[test]
+fn a_store_of_an_earlier_release_is_brought_up_by_a_command() {
+    let scene = Scene::new();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    copy(
+        &here.join("../store/tests/fixtures/v1"),
+        &scene.path(".ancile"),
+    );
+    let refused = scene.run(&["recall", "plumber"]);
+    assert_eq!(refused.code, 6, "{}", refused.out);
+    let said = "has format version 1, this build reads ";
+    assert!(refused.err.contains(said), "{}", refused.err);
+    assert!(
+        refused.err.contains("bring it up by `ancile migrate`"),
+        "{}",
+        refused.err
+    );
+    let doctor = scene.run(&["doctor"]);
+    assert!(
+        doctor.out.contains("fail  format: version 1, "),
+        "{}",
+        doctor.out
+    );
+    let done = scene.run(&["migrate"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(
+        done.out
+            .contains("it was 1\nas it was it lies in .ancile/format-1; ")
+    );
+    let pack = scene.json(&["recall", "plumber"]);
+    assert_eq!(pack["items"][0]["text"], "The plumber comes on Friday");
+    let again = scene.run(&["migrate"]);
+    assert!(again.out.contains(" already\n"), "{}", again.out);
+}

@@ -17,6 +17,7 @@ mod backup;
 mod concurrency;
 mod erase;
 mod faults;
+mod formats;
 mod kill;
 mod lists;
 mod odd_orders;
