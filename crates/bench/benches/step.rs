@@ -55,6 +55,7 @@ fn open(home: &Path) -> World {
         gates: Gates::Enforce,
         screening: true,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        index: ancile_engine::IndexConfig::default(),
     };
     let (engine, report) = Engine::open(config).expect("a store that opens");
     assert!(report.damage.is_empty(), "{:?}", report.damage);
@@ -212,10 +213,7 @@ fn ops() -> Vec<StepOp> {
         expose(ExposureKind::Text, Channel::Web, PAGE),
         StepOp::Recall(Recall {
             query: "rent flat w40 w300".to_owned(),
-            k: None,
-            tokens: None,
-            max_class: None,
-            bound: None,
+            ..Recall::default()
         }),
         StepOp::Call(Propose {
             call,

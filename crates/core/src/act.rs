@@ -90,11 +90,22 @@ pub struct Fire {
     pub side_effect: bool,
     /// Whether a mandate covers it.
     pub covered: bool,
+    /// Whether the store is not yet compared with its log throughout.
+    pub unverified: bool,
 }
 
-/// A due task or a context file fires: the fire table.
+/// A due task or a context file fires: the fire table. In a store that is not yet compared with its
+/// log, what the table would permit with a side effect asks.
 #[must_use]
 pub const fn fire(f: &Fire) -> FireCell {
+    let cell = fire_verified(f);
+    if f.unverified && f.side_effect && cell.decision.permits() {
+        return keep(Decision::Ask);
+    }
+    cell
+}
+
+const fn fire_verified(f: &Fire) -> FireCell {
     use AuthorityClass::{AgentDerived, ApprovedSource, Untrusted, UserAuthored};
     if let Lineage::Broken(_) = f.lineage {
         return DENY_AND_QUARANTINE;
@@ -137,6 +148,8 @@ pub struct CallFacts<'a> {
     pub mode: SessionMode,
     /// Policy: deny where the table would ask in class 4.
     pub deny_class_4: bool,
+    /// Whether the store is not yet compared with its log throughout.
+    pub unverified: bool,
 }
 
 /// What the call table says.
@@ -155,9 +168,18 @@ const fn without_mandate(decision: Decision) -> CallCell {
     }
 }
 
-/// A session proposes a call: the call table.
+/// A session proposes a call: the call table. In a store that is not yet compared with its log,
+/// what the table would permit with a side effect asks.
 #[must_use]
 pub fn call(f: &CallFacts<'_>) -> CallCell {
+    let cell = call_verified(f);
+    if f.unverified && f.side_effect && cell.decision.permits() {
+        return without_mandate(Decision::Ask);
+    }
+    cell
+}
+
+fn call_verified(f: &CallFacts<'_>) -> CallCell {
     use AuthorityClass::{AgentDerived, ApprovedSource, Untrusted, UserAuthored};
     match (f.class, f.side_effect) {
         (UserAuthored | ApprovedSource, _) | (AgentDerived, false) => {

@@ -87,6 +87,13 @@ macro_rules! id_type {
                 &self.0
             }
 
+            /// The moment it was made for, in Unix milliseconds.
+            #[must_use]
+            pub const fn unix_ms(&self) -> u64 {
+                let [t0, t1, t2, t3, t4, t5, ..] = self.0;
+                u64::from_be_bytes([0, 0, t0, t1, t2, t3, t4, t5])
+            }
+
             /// Reads the 8-4-4-4-12 text form.
             ///
             /// # Errors

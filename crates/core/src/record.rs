@@ -280,6 +280,23 @@ impl<'a> RecordView<'a> {
         wire::view(bytes)
     }
 
+    /// The session it was written in.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        self.session.map(|id| SessionId::from_bytes(*id))
+    }
+
+    /// Root and length of the session's exposure log when it was written.
+    #[must_use]
+    pub fn exposure(&self) -> (Digest, u64) {
+        (Digest(*self.exposure_root), self.exposure_len)
+    }
+
+    /// The parents that are named.
+    pub fn explicit(&self) -> impl Iterator<Item = Digest> + use<'a> {
+        self.explicit.iter().map(|hash| Digest(*hash))
+    }
+
     /// The class at write.
     #[must_use]
     pub fn class(&self) -> AuthorityClass {

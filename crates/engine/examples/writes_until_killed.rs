@@ -12,7 +12,7 @@ use ancile_core::{
 use ancile_engine::api::{
     Expose, ExposureKind, Gates, Propose, Recall, SessionSpec, StepOp, StepResult, Write, Written,
 };
-use ancile_engine::{Caller, Engine, EngineConfig, Refusal};
+use ancile_engine::{Caller, Engine, EngineConfig, IndexConfig, Refusal};
 use std::error::Error;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,10 @@ fn main() -> Result<(), Fault> {
         gates: Gates::Enforce,
         screening: true,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        index: IndexConfig {
+            seal_records: std::num::NonZeroU32::MIN.saturating_add(15),
+            ..IndexConfig::default()
+        },
     })
     .map_err(|e| e.outside)?;
     say("READY")?;
@@ -154,9 +158,7 @@ fn ops(text: &str) -> Result<Vec<StepOp>, Fault> {
     let recall = Recall {
         query: "rent due".to_owned(),
         k: Some(3),
-        tokens: None,
-        max_class: None,
-        bound: None,
+        ..Recall::default()
     };
     let call = Propose {
         call: ProposedCall {

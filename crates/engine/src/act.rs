@@ -4,8 +4,8 @@
 use crate::api::{
     APPROVAL_SECONDS, ApprovalState, CallAnswer, Gates, OPEN_ASKS_MAX, Propose, Reason,
 };
+use crate::counts::Integrity;
 use crate::event::{Decided, Event, Parked};
-use crate::home::random;
 use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
 use crate::state::{ApprovalRow, Tenant};
@@ -65,6 +65,7 @@ pub(crate) fn propose(
         grounds: &grounds,
         mode: session.spec.mode,
         deny_class_4: false,
+        unverified: turn.core.integrity() == Integrity::Pending,
     };
     let cell = match weighed.misfit {
         Some(_) => CallCell {
@@ -329,7 +330,7 @@ fn conclude(
         None => permit(&draft.cell, draft.binding, turn.now),
     };
     draft.permit = match &permitted {
-        Some(_) => Some(PermitId::at(turn.unix_ms(), random()?)),
+        Some(_) => Some(turn.fresh(PermitId::at)?),
         None => None,
     };
     draft.would_be = (table != draft.cell.decision && gates != Gates::Enforce).then_some(table);
@@ -404,7 +405,7 @@ fn park(
     proposed: &ProposedCall,
     draft: &Draft,
 ) -> Result<ApprovalId, Refusal> {
-    let id = ApprovalId::at(turn.unix_ms(), random()?);
+    let id = turn.fresh(ApprovalId::at)?;
     let parked = Parked {
         id,
         session: at.id,
@@ -462,6 +463,10 @@ pub(crate) fn reason(rule: &str, text: &str) -> Reason {
     }
 }
 
+/// Why side effects ask for a while.
+pub(crate) const PENDING: &str = "the store was opened just now and is not yet compared with its \
+                                   log throughout: side effects ask";
+
 /// Why the cell is what it is.
 fn reasons(
     scene: Scene<'_>,
@@ -516,6 +521,9 @@ fn reasons(
             }
         }
         None => {}
+    }
+    if facts.unverified && cell.decision == Decision::Ask {
+        out.push(reason("integrity.pending", PENDING));
     }
     if facts.class == AuthorityClass::Untrusted && facts.side_effect && !cell.decision.permits() {
         out.extend(ungrounded(turn, session, facts));

@@ -302,7 +302,7 @@ fn draft(turn: &Turn<'_>, key: &Key, spec: &MandateSpec) -> Result<MandateDraft,
     }
     let manifest = &turn.tenant(&key.tenant)?.manifest;
     let by = Grantor {
-        id: MandateId::at(turn.unix_ms(), random()?),
+        id: turn.fresh(MandateId::at)?,
         user: key.spec.principal.clone(),
         now: spec.not_before,
     };

@@ -8,8 +8,8 @@ pub use lists::{
     Descendant, Erasure, NamespaceView, PageSpec, PrincipalView, ProvenLog, TenantView,
 };
 pub use step::{
-    BoundSpec, CallAnswer, ContextPack, Expose, ExposureKind, PackItem, Propose, Reason, Recall,
-    StepAnswer, StepOp, StepResult, TaskSpec, ToolResult, Write, Written,
+    BoundSpec, CallAnswer, ContextPack, Explained, Expose, ExposureKind, Filter, PackItem, Propose,
+    Reason, Recall, StepAnswer, StepOp, StepResult, TaskSpec, ToolResult, Write, Written,
 };
 
 use crate::counts::SlowCommit;
@@ -413,7 +413,8 @@ pub struct Page<T> {
 /// How the store stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// Whether every check so far held: `verified`, `damaged` or `down`.
+    /// Whether every check held: `verified`; `pending` while rows are still compared with the log
+    /// after opening, when side effects ask; `damaged`; or `down`.
     pub integrity: &'static str,
     /// What is wrong, if anything.
     pub problems: Vec<String>,
@@ -429,6 +430,23 @@ pub struct Health {
     pub witness_was_behind: bool,
     /// A commit that took longer than it may.
     pub slow_commit: Option<SlowCommit>,
+}
+
+/// How the index stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexState {
+    /// The model that finds entries by meaning; none where entries are found by words alone.
+    pub model: Option<String>,
+    /// Segments.
+    pub segments: u64,
+    /// Entries in them.
+    pub sealed: u64,
+    /// Entries in memory that are in no segment yet.
+    pub recent: u64,
+    /// Records of the rebuild so far, and in all; nothing while there is none.
+    pub rebuilt: Option<(u64, u64)>,
+    /// Whether segments are made, merged or compared at the moment.
+    pub busy: bool,
 }
 
 /// How the store stands, for an operator.

@@ -2,7 +2,7 @@
 //! The offline audit, proofs, and how the store stands.
 
 use crate::admin::operator;
-use crate::api::{Health, Integrity, ProvenLog};
+use crate::api::{Health, IndexState, Integrity, ProvenLog};
 use crate::event::Event;
 use crate::home::{Home, read_public};
 use crate::refusal::{Fault, Refusal, with_causes};
@@ -18,17 +18,13 @@ pub(crate) fn health(turn: &mut Turn<'_>) -> Result<Health, Refusal> {
     let core = &turn.core;
     let problems = core.problems_found();
     let tenants = core.state.tenants.values();
-    let entries: usize = tenants.map(|t| t.entries.size()).sum();
+    let entries = tenants.map(|t| t.count()).sum();
     Ok(Health {
-        integrity: if problems.is_empty() {
-            "verified"
-        } else {
-            "damaged"
-        },
+        integrity: core.integrity().name(),
         problems,
         groups,
         tenants: u32::try_from(core.state.tenants.size()).unwrap_or(u32::MAX),
-        entries: u64::try_from(entries).unwrap_or(u64::MAX),
+        entries,
         gates: core.gates,
         witness_was_behind: core.report.witness == WitnessState::OneBehind,
         slow_commit: core.counts.slow_commit(),
@@ -43,8 +39,7 @@ pub(crate) fn integrity(turn: &mut Turn<'_>, key: &Key) -> Result<Integrity, Ref
         let own = format!("tenant `{}`:", key.tenant);
         health.problems.retain(|line| line.starts_with(&own));
         health.tenants = 1;
-        let entries = turn.tenant(&key.tenant)?.entries.size();
-        health.entries = u64::try_from(entries).unwrap_or(u64::MAX);
+        health.entries = turn.tenant(&key.tenant)?.count();
     }
     let store = turn.core.store()?;
     Ok(Integrity {
@@ -52,6 +47,28 @@ pub(crate) fn integrity(turn: &mut Turn<'_>, key: &Key) -> Result<Integrity, Ref
         epoch: store.group().epoch,
         leaves: store.size(&key.tenant),
     })
+}
+
+/// How a tenant's index stands.
+pub(crate) fn index_state(turn: &Turn<'_>, key: &Key) -> Result<IndexState, Refusal> {
+    operator(key, "see how the index stands")?;
+    let tenant = turn.tenant(&key.tenant)?;
+    let recent = tenant.entries.size() as u64;
+    Ok(IndexState {
+        model: turn.core.embedding.model().map(ToString::to_string),
+        segments: tenant.segments.len() as u64,
+        sealed: tenant.count().saturating_sub(recent),
+        recent,
+        rebuilt: turn.core.upkeep.progress,
+        busy: !turn.core.is_settled(),
+    })
+}
+
+/// Makes a tenant's segments anew, beside the requests.
+pub(crate) fn reindex(turn: &mut Turn<'_>, key: &Key) -> Result<IndexState, Refusal> {
+    operator(key, "make the index anew")?;
+    turn.core.reindex(&key.tenant);
+    index_state(turn, key)
 }
 
 /// Proves that a log of `size` leaves is a prefix of the one under the checkpoint, as JSON.

@@ -2,25 +2,31 @@
 //! What the writer thread owns: the store, the state that follows from it, and the index.
 
 use crate::api::Gates;
+use crate::config::EngineConfig;
 use crate::content::Content;
 use crate::counts::{Counts, Integrity, Totals};
+use crate::embedding::Embedding;
 use crate::erase;
 use crate::event::Event;
 use crate::home::{Announced, Home};
 use crate::index::{Index, Partition, Place};
 use crate::refusal::{Fault, Refusal, with_causes};
-use crate::state::{Entry, Key, State};
+use crate::state::{Entry, Key, State, Tenant};
+use crate::upkeep::Upkeep;
 use ancile_core::{
-    AuthorityClass, Broken, DerivationRecord, Digest, IntactMemo, Micros, OriginKey, PermitId,
+    Broken, DerivationRecord, Digest, EntryId, IntactMemo, Micros, OriginKey, PermitId,
     PermittedCall, SessionId, TenantName, content_commitment, record_hash,
 };
 use ancile_ledger::LeafKind;
 use ancile_screen::{Screener, fingerprint, registrable_domain};
 use ancile_store::{
-    CommitError, Content as StoredPart, OpenError, OpenReport as StoreReport, ReplayLeaf,
-    ReplayRefusal, Store,
+    CommitError, Content as StoredPart, DamageKind, OpenError, OpenReport as StoreReport,
+    ReadError, ReplayLeaf, ReplayRefusal, Store,
 };
+use lru::LruCache;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, RwLock};
 
 /// The keys as callers' threads see them; the writer checks again.
@@ -28,9 +34,15 @@ pub(crate) type KeyTable = Arc<RwLock<rpds::HashTrieMapSync<Digest, Key>>>;
 
 /// The writer's belongings.
 pub(crate) struct Core {
-    store: Option<Store>,
+    pub(crate) store: Option<Store>,
     pub(crate) state: State,
     pub(crate) index: Index,
+    pub(crate) embedding: Embedding,
+    pub(crate) upkeep: Upkeep,
+    /// Records of a tenant in memory from which they are sealed.
+    pub(crate) seal_records: u32,
+    /// Sealed entries that were read last.
+    read: EntryCache,
     pub(crate) screener: Option<Arc<Screener>>,
     pub(crate) gates: Gates,
     pub(crate) home: Home,
@@ -46,6 +58,8 @@ pub(crate) struct Core {
     /// What the open group did so far.
     pub(crate) tally: Totals,
     pub(crate) last: Micros,
+    /// Millisecond and counter of the last identifier.
+    pub(crate) last_id: Cell<(u64, u16)>,
     /// Changes when another connection writes to the database.
     pub(crate) data_version: i64,
     pub(crate) address: Option<String>,
@@ -59,6 +73,7 @@ pub(crate) struct Core {
 
 /// What replay builds.
 struct Replay {
+    embedding: Embedding,
     state: State,
     index: Index,
     problems: Vec<String>,
@@ -71,19 +86,24 @@ struct Replay {
 impl Core {
     /// Opens the store under a home and rebuilds the state.
     pub(crate) fn open(
-        home: Home,
-        gates: Gates,
+        config: &EngineConfig,
         screener: Option<Arc<Screener>>,
+        embedding: Embedding,
     ) -> Result<Self, Refusal> {
+        let home = Home::new(&config.home);
         let value_key = home.value_key()?;
-        let (store, replay, report) = load(&home)?;
+        let (store, replay, report) = load(&home, &embedding)?;
         let keys = Arc::new(RwLock::new(replay.state.keys.clone()));
         let mut core = Self {
             store: Some(store),
             state: replay.state,
             index: replay.index,
+            embedding,
+            upkeep: Upkeep::default(),
+            seal_records: config.index.seal_records.get(),
+            read: EntryCache::default(),
             screener,
-            gates,
+            gates: config.gates,
             home,
             value_key,
             permits: HashMap::new(),
@@ -94,25 +114,125 @@ impl Core {
             counts: Arc::new(Counts::new()),
             tally: Totals::NONE,
             last: Micros(0),
+            last_id: Cell::new((0, 0)),
             data_version: 0,
             address: None,
             announced: None,
             erased_listed: 0,
             scrub_due: false,
         };
+        core.begin_upkeep()?;
         erase::reconcile(&mut core)?;
         core.count_integrity();
         Ok(core)
     }
 
-    /// Says in the counts how the open store stands, and whose it is.
-    fn count_integrity(&self) {
-        let whole = self.problems_found().is_empty();
-        self.counts.set_integrity(if whole {
+    /// Reads what the segments list, and finds what is left to do.
+    fn begin_upkeep(&mut self) -> Result<(), Refusal> {
+        let tenants: Vec<(TenantName, Arc<Tenant>)> = {
+            let all = self.state.tenants.iter();
+            all.map(|(name, tenant)| (name.clone(), Arc::clone(tenant)))
+                .collect()
+        };
+        for (name, _) in &tenants {
+            self.list_segments(name)?;
+        }
+        let sealed: Vec<_> = tenants.iter().map(|(n, t)| (n.clone(), t.sealed)).collect();
+        self.upkeep.restart(&sealed);
+        for line in self.state.erased.iter() {
+            self.upkeep.purge(&line.tenant, line.entry);
+        }
+        self.sweep_unnamed()
+    }
+
+    /// Takes what the segments of a tenant list into the state.
+    pub(crate) fn list_segments(&mut self, name: &TenantName) -> Result<(), Refusal> {
+        let tenant = self.state.tenants.get(name);
+        let segments = tenant.map(|t| Arc::clone(&t.segments)).unwrap_or_default();
+        let mut listed = Vec::new();
+        for sealed in segments.iter() {
+            let store = self.store.as_ref().ok_or_else(down)?;
+            match self.index.listed(store, name, &sealed.digest) {
+                Ok(rows) => listed.extend(rows),
+                // Recall says so; everything else goes on, and a rebuild makes it anew.
+                Err(fault) => self.note_problem(format!("tenant `{name}`: {fault}")),
+            }
+        }
+        let state = self.state.tenant_mut(name).map_err(|e| down().inside(e))?;
+        listed.iter().for_each(|row| state.list(row));
+        Ok(())
+    }
+
+    /// Says what was found not to hold.
+    pub(crate) fn note_problem(&mut self, line: String) {
+        if self.problems.len() < PROBLEMS_MAX && !self.problems.contains(&line) {
+            tracing::error!(problem = line, "the store does not hold");
+            self.counts.set_integrity(Integrity::Damaged);
+            self.problems.push(line);
+        }
+    }
+
+    /// The sealed entry at a place of the log: none if its row is gone or not what was written.
+    pub(crate) fn sealed_entry(
+        &self,
+        tenant: &TenantName,
+        seq: u64,
+    ) -> Result<Option<Arc<Entry>>, Refusal> {
+        if let Some(entry) = self.read.get(tenant, seq) {
+            return Ok(Some(entry));
+        }
+        let store = self.store.as_ref().ok_or_else(down)?;
+        let (body, content) = match store.read(tenant, seq) {
+            Ok(leaf) if leaf.kind == LeafKind::Record => (leaf.body, leaf.content),
+            Ok(_) | Err(ReadError::NoLeaf { .. }) => return Ok(None),
+            Err(ReadError::Tampered {
+                what: DamageKind::Content,
+                ..
+            }) => match store.read_body(tenant, seq) {
+                Ok(body) => (body, None),
+                Err(ReadError::Tampered { .. }) => return Ok(None),
+                Err(fault) => return Err(down().inside(fault)),
+            },
+            Err(ReadError::Tampered { .. }) => return Ok(None),
+            Err(fault) => return Err(down().inside(fault)),
+        };
+        let record = DerivationRecord::decode(&body).map_err(|e| down().inside(e))?;
+        let kept = content.as_ref().map(|c| (&c.salt, c.bytes.as_slice()));
+        let (mut entry, _) = entry_of(seq, record, record_hash(&body), kept);
+        let known = self.state.tenants.get(tenant);
+        if known.is_some_and(|t| t.fate(&entry.record.id).erased.is_some()) {
+            entry.damaged = None;
+        }
+        let entry = Arc::new(entry);
+        self.read.put(tenant, seq, &entry);
+        Ok(Some(entry))
+    }
+
+    /// Forgets what was read of an entry that was erased, and has what the index knows removed.
+    pub(crate) fn purge(&mut self, tenant: &TenantName, seq: u64, id: EntryId) {
+        self.read.forget(tenant, seq);
+        self.upkeep.purge(tenant, id);
+    }
+
+    /// The open store, for reading.
+    pub(crate) fn reading(&self) -> Result<&Store, Refusal> {
+        self.store.as_ref().ok_or_else(down)
+    }
+
+    /// How the open store stands.
+    pub(crate) fn integrity(&self) -> Integrity {
+        if !self.problems_found().is_empty() {
+            Integrity::Damaged
+        } else if self.upkeep.compared() {
             Integrity::Verified
         } else {
-            Integrity::Damaged
-        });
+            Integrity::Pending
+        }
+    }
+
+    /// Says in the counts how the open store stands, and whose it is.
+    pub(crate) fn count_integrity(&self) {
+        self.counts.set_integrity(self.integrity());
         if let Some(first) = &self.state.first {
             self.counts.set_first(first);
         }
@@ -135,11 +255,7 @@ impl Core {
             "tenant `{tenant}`: leaf {seq}: lineage is broken ({})",
             broken.name()
         );
-        if self.problems.len() < PROBLEMS_MAX && !self.problems.contains(&line) {
-            tracing::error!(%tenant, seq, reason = broken.name(), "entry is broken");
-            self.counts.set_integrity(Integrity::Damaged);
-            self.problems.push(line);
-        }
+        self.note_problem(line);
     }
 
     /// Whether the store can be used.
@@ -152,7 +268,7 @@ impl Core {
         if self.store.is_some() {
             return Ok(());
         }
-        let (mut store, replay, report) = load(&self.home)?;
+        let (mut store, replay, report) = load(&self.home, &self.embedding)?;
         if let Some(address) = &self.address {
             store.set_address(address).map_err(|e| down().inside(e))?;
         }
@@ -163,6 +279,8 @@ impl Core {
         self.problems = replay.problems;
         self.permits.clear();
         self.memos.clear();
+        self.read = EntryCache::default();
+        self.begin_upkeep()?;
         erase::reconcile(self)?;
         self.publish_keys();
         self.count_integrity();
@@ -232,8 +350,9 @@ pub(crate) fn down() -> Refusal {
     )
 }
 
-fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
+fn load(home: &Home, embedding: &Embedding) -> Result<(Store, Replay, StoreReport), Refusal> {
     let mut replay = Replay {
+        embedding: embedding.clone(),
         state: State::new(),
         index: Index::default(),
         problems: Vec::new(),
@@ -256,6 +375,10 @@ fn load(home: &Home) -> Result<(Store, Replay, StoreReport), Refusal> {
 }
 
 impl ancile_store::Replay for Replay {
+    fn sealed(&self, event: &[u8]) -> Option<u64> {
+        Event::sealed_upto(event)
+    }
+
     fn leaf(&mut self, leaf: ReplayLeaf<'_>) -> Result<(), ReplayRefusal> {
         match leaf {
             ReplayLeaf::Intact {
@@ -309,6 +432,36 @@ impl ancile_store::Replay for Replay {
             // What the leaf was is not known; whatever was derived from it is broken.
             ReplayLeaf::Damaged { .. } => Ok(()),
         }
+    }
+}
+
+/// Sealed entries of each tenant that were read last.
+struct EntryCache(RefCell<LruCache<(TenantName, u64), Arc<Entry>>>);
+
+/// Most of them; an entry takes about a kilobyte.
+const ENTRIES_READ: NonZeroUsize = match NonZeroUsize::new(131_072) {
+    Some(most) => most,
+    None => NonZeroUsize::MIN,
+};
+
+impl Default for EntryCache {
+    fn default() -> Self {
+        Self(RefCell::new(LruCache::new(ENTRIES_READ)))
+    }
+}
+
+impl EntryCache {
+    fn get(&self, tenant: &TenantName, seq: u64) -> Option<Arc<Entry>> {
+        self.0.borrow_mut().get(&(tenant.clone(), seq)).cloned()
+    }
+
+    fn forget(&self, tenant: &TenantName, seq: u64) {
+        self.0.borrow_mut().pop(&(tenant.clone(), seq));
+    }
+
+    fn put(&self, tenant: &TenantName, seq: u64, entry: &Arc<Entry>) {
+        let key = (tenant.clone(), seq);
+        self.0.borrow_mut().put(key, Arc::clone(entry));
     }
 }
 
@@ -375,7 +528,8 @@ impl Replay {
         let bytes = content.as_ref().map(|c| (&c.salt, c.bytes));
         let (entry, text) = entry_of(seq, record, record_hash(body), bytes);
         if let Some(text) = text {
-            index_entry(&mut self.index, &entry, &text);
+            let vector = self.embedding.vector(&text);
+            index_entry(&mut self.index, &entry, &text, vector.as_deref());
         }
         self.state.add_record(tenant, entry).map_err(ReplayRefusal)
     }
@@ -419,17 +573,13 @@ pub(crate) fn entry_of(
 }
 
 /// Puts an entry's text into its partition.
-pub(crate) fn index_entry(index: &mut Index, entry: &Entry, text: &str) {
-    index.add(place_of(entry), entry.seq, text);
+pub(crate) fn index_entry(index: &mut Index, entry: &Entry, text: &str, vector: Option<&[f32]>) {
+    index.add(place_of(entry), entry.seq, text, vector);
 }
 
 /// The partition that an entry's text is in.
 pub(crate) fn place_of(entry: &Entry) -> Place {
     let record = &entry.record;
-    let side = if record.class == AuthorityClass::Untrusted {
-        Partition::Untrusted
-    } else {
-        Partition::Trusted
-    };
+    let side = Partition::of(record.class);
     (record.tenant.clone(), record.namespace.clone(), side)
 }

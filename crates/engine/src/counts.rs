@@ -145,11 +145,13 @@ pub enum Integrity {
     Damaged,
     /// The store cannot answer.
     Down,
+    /// Not all rows were compared with the log yet.
+    Pending,
 }
 
 impl Integrity {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Verified, Self::Damaged, Self::Down];
+    pub const ALL: [Self; 4] = [Self::Verified, Self::Damaged, Self::Down, Self::Pending];
 
     /// Its name on the wire.
     #[must_use]
@@ -158,6 +160,7 @@ impl Integrity {
             Self::Verified => "verified",
             Self::Damaged => "damaged",
             Self::Down => "down",
+            Self::Pending => "pending",
         }
     }
 }

@@ -180,6 +180,19 @@ pub(crate) struct Parked {
     pub expires: Micros,
 }
 
+/// A segment of one side of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SealedSegment {
+    #[serde(with = "text")]
+    pub namespace: NamespaceName,
+    /// Whether it is of the side of class 4.
+    pub untrusted: bool,
+    #[serde(with = "text")]
+    pub digest: Digest,
+    pub rows: u32,
+}
+
 /// What happened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(
@@ -393,6 +406,19 @@ pub(crate) enum Event {
         #[serde(with = "text")]
         by: PrincipalName,
     },
+    /// All records below a sequence number are in these segments, or in those named before.
+    Sealed {
+        upto: u64,
+        /// Whether the segments named before count no more.
+        anew: bool,
+        segments: Vec<SealedSegment>,
+    },
+    /// One segment stands in the place of several.
+    SegmentsMerged {
+        #[serde(with = "text::list")]
+        of: Vec<Digest>,
+        into: SealedSegment,
+    },
     /// A task fires no more.
     Cancelled {
         #[serde(with = "text")]
@@ -411,6 +437,8 @@ pub(crate) enum Event {
         by: PrincipalName,
         #[serde(with = "text")]
         at: Micros,
+        /// Whether it was in use: it still stands in the place of what it replaced.
+        stood: bool,
         #[serde(with = "text::list")]
         kept: Vec<EntryId>,
     },
@@ -431,7 +459,21 @@ pub(crate) enum Event {
     },
 }
 
+/// How the body of [`Event::Sealed`] begins.
+const SEALED_PREFIX: &[u8] = b"\x02{\"event\":\"sealed\"";
+
 impl Event {
+    /// The sequence number that a leaf body says all records below are in segments of.
+    pub(crate) fn sealed_upto(body: &[u8]) -> Option<u64> {
+        if !body.starts_with(SEALED_PREFIX) {
+            return None;
+        }
+        match Self::decode(body) {
+            Ok(Self::Sealed { upto, .. }) => Some(upto),
+            _ => None,
+        }
+    }
+
     /// The leaf body: the control byte, then JSON.
     pub(crate) fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut out = vec![LEAF_CONTROL];

@@ -2,9 +2,10 @@
 //! A due task fires: its lineage is verified, the fire table decides, and what may run gets a
 //! fresh session of its own.
 
-use crate::act::{self, FIRED, Scene, effect_and_coverage, reason};
+use crate::act::{self, FIRED, PENDING, Scene, effect_and_coverage, reason};
 use crate::api::{CallAnswer, FireAnswer, Gates, Propose, Reason, SessionOpened, SessionSpec};
 use crate::content::Content;
+use crate::counts::Integrity;
 use crate::event::Event;
 use crate::recall::{fenced, place_for_model, shelve};
 use crate::refusal::{Fault, Refusal};
@@ -130,7 +131,7 @@ fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<
         return Err(Refusal::new(Fault::Forbidden, "task_of_another_user", text));
     }
     let tenant = turn.tenant(&key.tenant)?;
-    if !tenant.in_use(id) {
+    if !tenant.entry_in_use(&entry) {
         return conflict(
             "task_withheld",
             "the task is quarantined or discarded; review it first",
@@ -244,6 +245,7 @@ fn facts(
         instruction_like,
         side_effect,
         covered,
+        unverified: turn.core.integrity() == Integrity::Pending,
     })
 }
 
@@ -378,7 +380,9 @@ fn reasons(due: &Due, cell: &FireCell) -> Vec<Reason> {
             "the text tries to instruct an agent",
         ));
     }
-    if cell.decision == Decision::Ask {
+    if facts.unverified && cell.decision == Decision::Ask {
+        out.push(reason("integrity.pending", PENDING));
+    } else if cell.decision == Decision::Ask {
         out.push(reason(
             "fire.no_mandate",
             "no mandate covers what it does; a person must say",

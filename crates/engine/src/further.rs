@@ -2,8 +2,8 @@
 //! Further calls of the engine: batches, lists, the ends of keys and tasks, and proofs.
 
 use crate::api::{
-    Erasure, Integrity, KeyMade, NamespaceView, Page, PageSpec, PrincipalView, ProvenLog,
-    SessionView, TenantView, Write, Written,
+    Erasure, IndexState, Integrity, KeyMade, NamespaceView, Page, PageSpec, PrincipalView,
+    ProvenLog, SessionView, TenantView, Write, Written,
 };
 use crate::caller::Caller;
 use crate::refusal::Refusal;
@@ -45,6 +45,16 @@ impl Engine {
     /// none.
     pub fn write_batch(&self, by: &Caller, ops: Vec<Write>) -> Result<Vec<Written>, Refusal> {
         self.with(by, move |t, k| write::batch(t, k, ops))
+    }
+
+    /// How the tenant's index stands.
+    pub fn index_state(&self, by: &Caller) -> Result<IndexState, Refusal> {
+        self.with(by, |t, k| audit::index_state(t, k))
+    }
+
+    /// Makes the tenant's segments anew from the log, with today's model, beside the requests.
+    pub fn reindex(&self, by: &Caller) -> Result<IndexState, Refusal> {
+        self.with(by, audit::reindex)
     }
 
     /// Lists the sessions that the key sees, newest first.

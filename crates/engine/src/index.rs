@@ -1,17 +1,68 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The lexical index: one partition for each namespace and side, with a journal for rollback.
+//! The index of recall: for each namespace and side, segments of what is sealed, and in memory
+//! what was written since.
+//!
+//! Nothing of one side may influence a rank in the other: every statistic is of one side alone.
 
-use ancile_core::{NamespaceName, TenantName};
-use ancile_store::bm25::{Bm25, Hit};
-use std::collections::BTreeMap;
+mod chunks;
+mod dense;
+mod facts;
+mod fuse;
+mod tail;
 
-/// The two sides of a namespace. Nothing of one may influence a rank in the other.
+pub(crate) use chunks::ChunkCache;
+pub(crate) use dense::model_of;
+pub(crate) use facts::{Facts, validity};
+pub(crate) use fuse::Scored;
+pub(crate) use tail::Tail;
+
+use crate::state::{Sealed, Tenant};
+use ancile_core::{
+    AuthorityClass, Channel, Digest, EntryId, EntryKind, NamespaceName, PrincipalName, TenantName,
+};
+use ancile_models::ModelId;
+use ancile_store::Store;
+use ancile_store::bm25::{Found, search};
+use ancile_store::segment::{Index as Part, QUARANTINED, Row, Segment, SegmentError, SegmentPart};
+use chunks::Cached;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+
+/// The two sides of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Partition {
     /// Classes 1 to 3 at write.
     Trusted,
     /// Class 4 at write.
     Untrusted,
+}
+
+impl Partition {
+    /// The side on which an entry of a class at write lies.
+    pub(crate) fn of(class: AuthorityClass) -> Self {
+        match class {
+            AuthorityClass::Untrusted => Self::Untrusted,
+            _ => Self::Trusted,
+        }
+    }
+}
+
+/// A side of a namespace of a tenant.
+pub(crate) type Place = (TenantName, NamespaceName, Partition);
+
+/// What was written to a place since the last seal.
+#[derive(Debug, Default)]
+struct Recent {
+    tail: Tail,
+    /// What is being sealed, the oldest first.
+    frozen: Vec<Arc<Tail>>,
+}
+
+/// A segment in use.
+pub(crate) struct Open {
+    pub segment: Segment,
+    facts: OnceLock<Vec<Facts>>,
 }
 
 /// A place in the journal.
@@ -21,42 +72,111 @@ pub(crate) struct Mark {
     erased: usize,
 }
 
-pub(crate) type Place = (TenantName, NamespaceName, Partition);
-
-/// All partitions.
-#[derive(Debug, Default)]
+/// All places.
+#[derive(Default)]
 pub(crate) struct Index {
-    partitions: BTreeMap<Place, Bm25>,
-    added: Vec<(Place, u64)>,
     /// To be removed once the group is committed; until then the state keeps them out.
     erased: Vec<(Place, u64)>,
+    recent: BTreeMap<Place, Recent>,
+    added: Vec<Place>,
+    open: RefCell<HashMap<Digest, Arc<Open>>>,
+    cache: ChunkCache,
+}
+
+/// What is known of an entry before it is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known {
+    pub id: EntryId,
+    /// Its class today, as the viewer sees it.
+    pub class: AuthorityClass,
+    pub kind: EntryKind,
+    pub channel: Channel,
+    /// Whether screening put it on the shelf when it was written.
+    pub quarantined: bool,
+    /// Microseconds from which it is valid, and from which no more.
+    pub valid: (i64, i64),
+}
+
+/// What is looked for, and where.
+pub(crate) struct Ask<'a> {
+    pub store: &'a Store,
+    pub tenant: &'a Tenant,
+    pub viewer: &'a PrincipalName,
+    pub place: &'a Place,
+    pub text: &'a str,
+    /// The query's vector, and the model that made it.
+    pub vector: Option<(&'a [f32], &'a ModelId)>,
+    pub limit: usize,
+}
+
+/// What was found, and by which legs.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub hits: Vec<Scored>,
+    /// Entries that the dense leg saw.
+    pub with_vectors: u64,
+    /// Entries in segments of another model, or of none, that only the lexical leg saw.
+    pub without_vectors: u64,
+}
+
+/// A part of a place, with what is known of its entries.
+enum Piece<'a> {
+    Recent(&'a Tail),
+    Sealed {
+        open: &'a Open,
+        part: SegmentPart<'a>,
+        facts: &'a [Facts],
+        /// The class today of each of the facts.
+        classes: Vec<AuthorityClass>,
+    },
+}
+
+impl Piece<'_> {
+    fn known(&self, ask: &Ask<'_>, seq: u64, slot: u32) -> Option<Known> {
+        match self {
+            Self::Recent(_) => {
+                let entry = ask.tenant.entries.get(&seq)?;
+                let record = &entry.record;
+                Some(Known {
+                    id: record.id,
+                    class: ask.tenant.class_today(entry, ask.viewer),
+                    kind: record.kind,
+                    channel: record.origin.channel,
+                    quarantined: record.screening.quarantined,
+                    valid: facts::validity(record),
+                })
+            }
+            Self::Sealed {
+                part,
+                facts,
+                classes,
+                ..
+            } => {
+                let row = part.rows().get(slot)?;
+                let facts = facts.get(row.facts as usize)?;
+                Some(Known {
+                    id: row.id,
+                    class: *classes.get(row.facts as usize)?,
+                    kind: facts.kind,
+                    channel: facts.channel,
+                    quarantined: row.flags & QUARANTINED != 0,
+                    valid: (row.valid_from, row.valid_until),
+                })
+            }
+        }
+    }
 }
 
 impl Index {
-    /// Adds a text under a sequence number.
-    pub(crate) fn add(&mut self, place: Place, seq: u64, text: &str) {
-        self.partitions
-            .entry(place.clone())
-            .or_default()
-            .add(seq, text);
-        self.added.push((place, seq));
+    /// Adds a text under a sequence number, with its vector.
+    pub(crate) fn add(&mut self, place: Place, seq: u64, text: &str, vector: Option<&[f32]>) {
+        let recent = self.recent.entry(place.clone()).or_default();
+        recent.tail.add(seq, text, vector);
+        self.added.push(place);
     }
 
-    /// The best hits, best first.
-    pub(crate) fn search(
-        &self,
-        place: &Place,
-        query: &str,
-        limit: usize,
-        keep: &dyn Fn(u64) -> bool,
-    ) -> Vec<Hit> {
-        self.partitions
-            .get(place)
-            .map(|p| p.search(query, limit, keep))
-            .unwrap_or_default()
-    }
-
-    /// Removes what was added under a sequence number, once the group is committed.
+    /// Removes what was added under a sequence number, once the group is committed. What is in a
+    /// segment, or on its way into one, is left to the upkeep.
     pub(crate) fn erase(&mut self, place: Place, seq: u64) {
         self.erased.push((place, seq));
     }
@@ -72,9 +192,10 @@ impl Index {
     /// Takes back everything added since the mark.
     pub(crate) fn rollback(&mut self, mark: Mark) {
         self.erased.truncate(mark.erased);
-        for (place, seq) in self.added.drain(mark.added.min(self.added.len())..) {
-            if let Some(partition) = self.partitions.get_mut(&place) {
-                partition.remove(seq);
+        let added = mark.added.min(self.added.len());
+        for place in self.added.drain(added..).rev() {
+            if let Some(recent) = self.recent.get_mut(&place) {
+                recent.tail.pop();
             }
         }
     }
@@ -83,9 +204,218 @@ impl Index {
     pub(crate) fn settle(&mut self) {
         self.added.clear();
         for (place, seq) in self.erased.drain(..) {
-            if let Some(partition) = self.partitions.get_mut(&place) {
-                partition.remove(seq);
+            if let Some(recent) = self.recent.get_mut(&place) {
+                recent.tail.erase(seq);
             }
         }
+    }
+
+    /// Sets what was written so far to all places of a tenant aside, to be sealed; searches still
+    /// see it.
+    pub(crate) fn freeze(&mut self, tenant: &TenantName) -> BTreeMap<Place, Vec<Arc<Tail>>> {
+        let mut frozen = BTreeMap::new();
+        let mine = self
+            .recent
+            .iter_mut()
+            .filter(|(place, _)| place.0 == *tenant);
+        for (place, recent) in mine {
+            let tail = Arc::new(std::mem::take(&mut recent.tail));
+            recent.frozen.push(tail);
+            frozen.insert(place.clone(), recent.frozen.clone());
+        }
+        frozen
+    }
+
+    /// Forgets what was set aside for a tenant: it is in segments now.
+    pub(crate) fn thaw(&mut self, tenant: &TenantName) {
+        for (place, recent) in &mut self.recent {
+            if place.0 == *tenant {
+                recent.frozen.clear();
+            }
+        }
+    }
+
+    /// Forgets a segment that no event names any more.
+    pub(crate) fn forget(&mut self, digest: &Digest) {
+        self.open.get_mut().remove(digest);
+    }
+
+    /// A segment of a tenant, opened once.
+    pub(crate) fn segment(
+        &self,
+        store: &Store,
+        tenant: &TenantName,
+        digest: &Digest,
+    ) -> Result<Arc<Open>, SegmentError> {
+        if let Some(open) = self.open.borrow().get(digest) {
+            return Ok(Arc::clone(open));
+        }
+        let source = Cached::new(store.chunks(tenant), &self.cache);
+        let open = Arc::new(Open {
+            segment: Segment::open(&source, *digest)?,
+            facts: OnceLock::new(),
+        });
+        self.open.borrow_mut().insert(*digest, Arc::clone(&open));
+        Ok(open)
+    }
+
+    /// The row of a sealed entry, and the segment it is in.
+    pub(crate) fn row_of<'t>(
+        &self,
+        store: &Store,
+        tenant: &'t Tenant,
+        which: Which<'_>,
+    ) -> Result<Option<(Row, &'t Sealed)>, SegmentError> {
+        let source = Cached::new(store.chunks(&tenant.name), &self.cache);
+        for sealed in tenant.segments.iter().rev() {
+            let open = self.segment(store, &tenant.name, &sealed.digest)?;
+            let found = match which {
+                Which::Id(id) if open.segment.head().may_have(id) => {
+                    open.segment.find_id(&source, id)?
+                }
+                Which::Id(_) => None,
+                Which::Hash(hash) => open.segment.find_hash(&source, hash)?,
+            };
+            if let Some(row) = found {
+                return Ok(Some((row, sealed)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The segment that still has words of an erased entry, if one has.
+    pub(crate) fn remnant(
+        &self,
+        store: &Store,
+        tenant: &Tenant,
+        id: &EntryId,
+    ) -> Result<Option<(Digest, u64)>, SegmentError> {
+        let Some((row, sealed)) = self.row_of(store, tenant, Which::Id(id))? else {
+            return Ok(None);
+        };
+        let source = Cached::new(store.chunks(&tenant.name), &self.cache);
+        let open = self.segment(store, &tenant.name, &sealed.digest)?;
+        let slot = open.segment.rows(&source)?.below(row.seq);
+        let length = open.segment.lengths(&source)?.get(slot);
+        let words = length.is_some_and(|length| *length != [0; 4]);
+        Ok(words.then_some((sealed.digest, row.seq)))
+    }
+
+    /// Sequence numbers of the sealed entries of a namespace below one, the highest first, at most
+    /// so many.
+    pub(crate) fn below(
+        &self,
+        store: &Store,
+        tenant: &Tenant,
+        namespace: &NamespaceName,
+        (seq, most): (u64, usize),
+    ) -> Result<Vec<u64>, SegmentError> {
+        let source = Cached::new(store.chunks(&tenant.name), &self.cache);
+        let mut found = Vec::new();
+        for sealed in tenant.segments.iter().filter(|s| s.namespace == *namespace) {
+            let open = self.segment(store, &tenant.name, &sealed.digest)?;
+            if open.segment.head().first >= seq {
+                continue;
+            }
+            let rows = open.segment.rows(&source)?;
+            let below = rows.iter().take(rows.below(seq));
+            found.extend(below.rev().take(most).map(|row| row.seq));
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.truncate(most);
+        Ok(found)
+    }
+
+    /// The rows that a segment lists for opening.
+    pub(crate) fn listed(
+        &self,
+        store: &Store,
+        tenant: &TenantName,
+        digest: &Digest,
+    ) -> Result<Vec<Row>, SegmentError> {
+        let source = Cached::new(store.chunks(tenant), &self.cache);
+        let open = self.segment(store, tenant, digest)?;
+        open.segment.listed(&source)
+    }
+
+    /// The best entries of one side of a namespace that `keep` accepts, best first.
+    pub(crate) fn search(
+        &self,
+        ask: &Ask<'_>,
+        keep: &dyn Fn(&Known) -> bool,
+    ) -> Result<Answer, SegmentError> {
+        let (tenant, store) = (ask.tenant, ask.store);
+        let source = Cached::new(store.chunks(&tenant.name), &self.cache);
+        let mut open = Vec::new();
+        for sealed in tenant.segments.iter() {
+            if (&sealed.namespace, sealed.side) == (&ask.place.1, ask.place.2) {
+                open.push(self.segment(store, &tenant.name, &sealed.digest)?);
+            }
+        }
+        let mut pieces = Vec::new();
+        for open in &open {
+            let facts = open.facts(&source)?;
+            pieces.push(Piece::Sealed {
+                open,
+                part: SegmentPart::new(&open.segment, &source)?,
+                facts,
+                classes: facts
+                    .iter()
+                    .map(|f| f.class_today(tenant, ask.viewer))
+                    .collect(),
+            });
+        }
+        if let Some(recent) = self.recent.get(ask.place) {
+            pieces.extend(recent.frozen.iter().map(|tail| Piece::Recent(tail)));
+            pieces.push(Piece::Recent(&recent.tail));
+        }
+        let parts: Vec<Part<'_>> = pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Recent(tail) => Part::Memory(&tail.lexical),
+                Piece::Sealed { part, .. } => Part::Segment(*part),
+            })
+            .collect();
+        let keep_slot = |piece: &Piece<'_>, seq, slot| {
+            piece
+                .known(ask, seq, slot)
+                .is_some_and(|known| keep(&known))
+        };
+        let keep_found = |found: &Found| {
+            let piece = pieces.get(found.part);
+            piece.is_some_and(|piece| keep_slot(piece, found.doc, found.slot))
+        };
+        let lexical = search(&parts, ask.text, ask.limit, &keep_found)?;
+        let lexical: Vec<(u64, u64)> = lexical.iter().map(|f| (f.doc, f.score)).collect();
+        let dense = dense::search(&pieces, ask, &source, &keep_slot)?;
+        Ok(Answer {
+            hits: fuse::fuse(&lexical, &dense.hits, ask.limit),
+            with_vectors: dense.seen,
+            without_vectors: dense.unseen,
+        })
+    }
+}
+
+/// How a sealed entry is named.
+#[derive(Clone, Copy)]
+pub(crate) enum Which<'a> {
+    Id(&'a EntryId),
+    Hash(&'a Digest),
+}
+
+impl Open {
+    /// What many of its entries share.
+    fn facts(&self, source: &Cached<'_>) -> Result<&[Facts], SegmentError> {
+        if let Some(facts) = self.facts.get() {
+            return Ok(facts);
+        }
+        let read = self.segment.facts(source)?;
+        let facts = read.iter().map(|bytes| Facts::decode(bytes));
+        let facts: Option<Vec<Facts>> = facts.collect();
+        let facts = facts.ok_or_else(|| SegmentError::Malformed {
+            segment: *self.segment.digest(),
+            section: ancile_store::segment::Section::Facts.number(),
+        })?;
+        Ok(self.facts.get_or_init(|| facts))
     }
 }

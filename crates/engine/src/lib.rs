@@ -11,9 +11,11 @@ pub mod api;
 mod audit;
 mod backup;
 mod caller;
+mod config;
 mod content;
 mod core;
 pub mod counts;
+mod embedding;
 mod erase;
 mod event;
 mod fire;
@@ -37,6 +39,7 @@ mod state;
 mod step;
 mod text;
 mod turn;
+mod upkeep;
 mod value_json;
 mod write;
 mod writer;
@@ -46,6 +49,7 @@ pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};
 pub use backup::{Backup, backup};
 pub use caller::Caller;
+pub use config::{EngineConfig, IndexConfig, Model, SEAL_RECORDS};
 pub use fire::FireSpec;
 pub use look::{
     HomePart, PartKind, StoreFormat, home_parts, key_file, lock_holder, store_format,
@@ -85,19 +89,6 @@ impl Canonicalise for Canon {
     fn canonical(&self, kind: ArgKind, text: &str) -> Option<CanonicalValue> {
         ancile_screen::canonical(kind, text)
     }
-}
-
-/// How a store is opened.
-#[derive(Debug, Clone)]
-pub struct EngineConfig {
-    /// The home directory: `data`, `keys`, `witness`.
-    pub home: PathBuf,
-    /// Whether decisions bind.
-    pub gates: Gates,
-    /// Whether content is screened. The gates hold without.
-    pub screening: bool,
-    /// What follows for a content from what screening finds.
-    pub screen_policy: ScreenPolicy,
 }
 
 /// What was found at open.
@@ -168,6 +159,10 @@ impl Engine {
             gates: Gates::Enforce,
             screening: false,
             screen_policy: ScreenPolicy::default(),
+            index: IndexConfig {
+                model: Model::None,
+                ..IndexConfig::default()
+            },
         };
         let (engine, _) = Self::open(config)?;
         let made = engine.writer.submit(first::keys)?;
@@ -188,7 +183,7 @@ impl Engine {
     /// [`Refusal`] naming what does not hold and the next step.
     pub fn open(config: EngineConfig) -> Result<(Self, OpenReport), Refusal> {
         let screener = screened::screener(&config)?;
-        let core = Core::open(Home::new(&config.home), config.gates, screener)?;
+        let core = Core::open(&config, screener, config.index.model.embedding()?)?;
         let report = OpenReport {
             witness_behind: core.report.witness == ancile_ledger::WitnessState::OneBehind,
             damage: core.problems_found(),

@@ -111,7 +111,7 @@ pub(crate) fn tenants(
     let views = rows.map(|(name, tenant)| TenantView {
         name: name.clone(),
         namespaces: u32::try_from(tenant.namespaces.size()).unwrap_or(u32::MAX),
-        entries: u64::try_from(tenant.entries.size()).unwrap_or(u64::MAX),
+        entries: tenant.count(),
     });
     Ok(page(views, part.limit, |v| v.name.to_string()))
 }

@@ -9,7 +9,7 @@ use crate::event::roots_text;
 use crate::refusal::{Fault, Refusal};
 use crate::session::ShownFrom;
 use crate::state::{Entry, Key};
-use crate::turn::{Turn, internal, parents_of};
+use crate::turn::{Turn, index_damaged, internal, parents_of};
 use ancile_core::{AuthorityClass, Digest, EntryId, NamespaceName, PrincipalName, Role};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -157,11 +157,18 @@ pub(crate) fn entries(
         .iter()
         .rev()
         .filter(|(seq, _)| below.is_none_or(|b| **seq < b));
-    let here: Vec<Arc<Entry>> = rows
+    let most = page_len(limit).saturating_add(1);
+    let mut here: Vec<Arc<Entry>> = rows
         .filter(|(_, e)| e.record.namespace == *namespace)
-        .take(page_len(limit).saturating_add(1))
+        .take(most)
         .map(|(_, e)| Arc::clone(e))
         .collect();
+    let rest = (below.unwrap_or(u64::MAX), most.saturating_sub(here.len()));
+    let index = &turn.core.index;
+    let sealed = index.below(turn.core.reading()?, tenant, namespace, rest);
+    for seq in sealed.map_err(|fault| index_damaged(&fault))? {
+        here.extend(turn.entry_at(&key.tenant, seq)?);
+    }
     let views = here
         .iter()
         .map(|e| entry_view(turn, key, e))
@@ -194,7 +201,7 @@ pub(crate) fn tasks(
         let id = &e.record.id;
         let next = e.next_due(&tenant.fate(id));
         let time = e.damaged.is_some() || next.is_some_and(|at| now >= at);
-        time && tenant.in_use(id) && !tenant.superseded(e, &viewer(key, e))
+        time && tenant.entry_in_use(e) && !tenant.superseded(e, &viewer(key, e))
     };
     let mut rows = Vec::new();
     for seq in seqs {

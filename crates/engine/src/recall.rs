@@ -2,25 +2,23 @@
 //! The recall gate: two partitions, a bounded pack, every entry verified before it leaves, and
 //! what leaves counted as shown before the answer.
 
-use crate::api::{BoundSpec, ContextPack, Gates, PackItem, QUERY_BYTES_MAX, Recall};
+mod find;
+
+use crate::api::{BoundSpec, ContextPack, Explained, Gates, PackItem, QUERY_BYTES_MAX, Recall};
 use crate::counts::Total;
 use crate::event::Event;
 use crate::home::random;
-use crate::index::Partition;
 use crate::refusal::{Fault, Refusal};
 use crate::screened;
 use crate::state::{Entry, Key};
 use crate::step::{In, values_of};
-use crate::turn::{Exposure, Turn, forbidden, within};
+use crate::turn::{Exposure, PERSONS_KEY, Turn, forbidden, within};
 use ancile_core::pack::{Candidate, OccupancyBound, Packed, UntrustedShare, pack};
-use ancile_core::{
-    AuthorityClass, Digest, NamespaceName, OriginKey, PrincipalName, Role, RootSet, SessionId,
-};
+use ancile_core::{AuthorityClass, Digest, NamespaceName, OriginKey, Role, RootSet, SessionId};
+use find::{Look, Ranked, candidates};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Candidates taken from each partition.
-const CANDIDATES_MAX: usize = 200;
 /// Slots of a pack, unless the caller says otherwise.
 const K_DEFAULT: u32 = 15;
 /// Tokens of a pack, unless the caller says otherwise.
@@ -28,19 +26,11 @@ const TOKENS_DEFAULT: u32 = 4_000;
 /// Bytes counted as one token.
 const TOKEN_BYTES: usize = 4;
 
-/// Who looks, and at what.
-struct Look<'a> {
-    namespace: &'a NamespaceName,
-    viewer: PrincipalName,
-    max_class: AuthorityClass,
-    person: bool,
-}
-
-/// One entry that could be packed.
+/// One entry that was packed.
 struct Found {
     entry: Arc<Entry>,
     class: AuthorityClass,
-    rank: u64,
+    explained: Explained,
     text: String,
 }
 
@@ -140,13 +130,18 @@ fn recall(
     op: &Recall,
 ) -> Result<(ContextPack, Vec<Found>), Refusal> {
     within(&op.query, QUERY_BYTES_MAX, "query")?;
+    if op.explain && !look.person {
+        return Err(forbidden("have ranks explained", PERSONS_KEY));
+    }
     if op.query.trim().is_empty() {
         let text = "query is empty; give the words to look for";
         return Err(Refusal::new(Fault::Malformed, "empty_query", text));
     }
     let bound = bound_of(op)?;
-    let (mut trusted, mut untrusted) = candidates(turn, key, look, &op.query)?;
-    let mut withheld = withhold(turn, key, &mut untrusted)?;
+    let mut found = candidates(turn, key, look, op)?;
+    let served_by = found.served_by();
+    let mut withheld = withhold(turn, key, &mut found.untrusted)?.saturating_add(found.broken);
+    let (mut trusted, mut untrusted) = (found.trusted, found.untrusted);
     // Nobody knows any more whether these would have been found.
     let lost = turn.tenant(&key.tenant)?.lost.get(look.namespace);
     withheld = withheld.saturating_add(lost.copied().unwrap_or_default());
@@ -154,7 +149,7 @@ fn recall(
     loop {
         let packed = fit(turn, &trusted, &untrusted, &bound);
         let mut broken = BTreeSet::new();
-        for (entry, _, _) in chosen(&packed, &trusted, &untrusted) {
+        for Ranked { entry, .. } in chosen(&packed, &trusted, &untrusted) {
             if texts.contains_key(&entry.seq) {
                 continue;
             }
@@ -175,7 +170,17 @@ fn recall(
         }
         if broken.is_empty() {
             let found = take(&packed, &trusted, &untrusted, &texts);
-            let pack = answer(turn, look, &found, &packed, withheld)?;
+            let occupancy = packed.occupancy;
+            let pack = ContextPack {
+                weakest: found.iter().map(|f| f.class).max(),
+                items: items(turn, look, op.explain, &found)?,
+                slots_used: occupancy.slots,
+                untrusted_slots: occupancy.untrusted_slots,
+                tokens_used: occupancy.tokens,
+                untrusted_tokens: occupancy.untrusted_tokens,
+                withheld,
+                served_by,
+            };
             let tally = &mut turn.core.tally;
             tally.add(Total::Withheld, u64::from(withheld));
             for one in &found {
@@ -184,8 +189,8 @@ fn recall(
             return Ok((pack, found));
         }
         withheld = withheld.saturating_add(u32::try_from(broken.len()).unwrap_or(u32::MAX));
-        trusted.retain(|(entry, _, _)| !broken.contains(&entry.seq));
-        untrusted.retain(|(entry, _, _)| !broken.contains(&entry.seq));
+        trusted.retain(|one| !broken.contains(&one.entry.seq));
+        untrusted.retain(|one| !broken.contains(&one.entry.seq));
     }
 }
 
@@ -208,59 +213,6 @@ fn shown(
     Ok(screened::for_model(turn, entry, &look.viewer, text))
 }
 
-type Ranked = (Arc<Entry>, AuthorityClass, u64);
-
-/// Entries of both partitions that may be shown, by rank.
-fn candidates(
-    turn: &Turn<'_>,
-    key: &Key,
-    look: &Look<'_>,
-    query: &str,
-) -> Result<(Vec<Ranked>, Vec<Ranked>), Refusal> {
-    let tenant = turn.tenant(&key.tenant)?;
-    let now = turn.now;
-    let keep = |seq: u64| {
-        tenant.entries.get(&seq).is_some_and(|entry| {
-            let record = &entry.record;
-            let valid = record.is_valid_at(now);
-            let there = tenant.in_use(&record.id) && entry.damaged.is_none();
-            valid
-                && there
-                && tenant
-                    .class_today(entry, &look.viewer)
-                    .covers(look.max_class)
-                && !tenant.superseded(entry, &look.viewer)
-        })
-    };
-    let (mut trusted, mut untrusted) = (Vec::new(), Vec::new());
-    let trusted_today = |seq: u64| {
-        tenant
-            .entries
-            .get(&seq)
-            .is_some_and(|e| tenant.class_today(e, &look.viewer) != AuthorityClass::Untrusted)
-    };
-    // What was trusted at write and is not today, such as another user's words, is sought apart:
-    // it must not take the place of a trusted candidate.
-    let searches = [
-        (Partition::Trusted, true),
-        (Partition::Trusted, false),
-        (Partition::Untrusted, false),
-    ];
-    for (side, wanted) in searches {
-        let place = (key.tenant.clone(), look.namespace.clone(), side);
-        let keep = |seq: u64| trusted_today(seq) == wanted && keep(seq);
-        for hit in turn.core.index.search(&place, query, CANDIDATES_MAX, &keep) {
-            let Some(entry) = tenant.entries.get(&hit.doc) else {
-                continue;
-            };
-            let class = tenant.class_today(entry, &look.viewer);
-            let list = if wanted { &mut trusted } else { &mut untrusted };
-            list.push((Arc::clone(entry), class, hit.score));
-        }
-    }
-    Ok((trusted, untrusted))
-}
-
 /// Takes instruction-like class 4 entries out, unless a person released them or what reads so is
 /// withheld, and shelves them.
 fn withhold(turn: &mut Turn<'_>, key: &Key, untrusted: &mut Vec<Ranked>) -> Result<u32, Refusal> {
@@ -268,15 +220,15 @@ fn withhold(turn: &mut Turn<'_>, key: &Key, untrusted: &mut Vec<Ranked>) -> Resu
         return Ok(0);
     }
     let tenant = turn.tenant(&key.tenant)?;
-    let like = |(entry, _, _): &Ranked| {
-        let record = &entry.record;
+    let like = |one: &Ranked| {
+        let record = &one.entry.record;
         record.screening.instruction_like == Some(true)
             && !tenant.fate(&record.id).released
             && tenant.withheld_parts(&record.id).is_empty()
     };
     let out: Vec<Ranked> = untrusted.extract_if(.., |r| like(r)).collect();
     // Only what is class 4 to everybody goes to the shelf; the rest is withheld from this viewer.
-    for (entry, _, _) in &out {
+    for Ranked { entry, .. } in &out {
         if entry.record.class == AuthorityClass::Untrusted {
             shelve(turn, key, entry, "instruction-like at recall")?;
         }
@@ -381,7 +333,12 @@ fn describe(ranked: &[Ranked]) -> Vec<Candidate> {
     let mut groups: Vec<(u32, AuthorityClass, &Entry)> = Vec::new();
     let mut next: u32 = 0;
     let mut out = Vec::with_capacity(ranked.len());
-    for (entry, class, rank) in ranked {
+    for Ranked {
+        entry,
+        class,
+        scored,
+    } in ranked
+    {
         let count = u32::try_from(origins.len()).unwrap_or(u32::MAX);
         let origin = *origins.entry(&entry.origin).or_insert(count);
         // A weaker near-copy must not stand for the user's own words.
@@ -394,7 +351,7 @@ fn describe(ranked: &[Ranked]) -> Vec<Candidate> {
             groups.push((group, *class, entry));
         }
         out.push(Candidate {
-            rank: *rank,
+            rank: scored.score,
             tokens: entry.tokens,
             origin,
             group,
@@ -419,25 +376,25 @@ fn take(
     untrusted: &[Ranked],
     texts: &BTreeMap<u64, String>,
 ) -> Vec<Found> {
-    let found = chosen(packed, trusted, untrusted).filter_map(|(entry, class, rank)| {
-        let text = texts.get(&entry.seq)?.clone();
+    let found = chosen(packed, trusted, untrusted).filter_map(|one| {
+        let text = texts.get(&one.entry.seq)?.clone();
         Some(Found {
-            entry: Arc::clone(entry),
-            class: *class,
-            rank: *rank,
+            entry: Arc::clone(&one.entry),
+            class: one.class,
+            explained: one.explained(),
             text,
         })
     });
     found.collect()
 }
 
-fn answer(
+/// What leaves, as it is shown.
+fn items(
     turn: &Turn<'_>,
     look: &Look<'_>,
+    explain: bool,
     found: &[Found],
-    packed: &Packed,
-    withheld: u32,
-) -> Result<ContextPack, Refusal> {
+) -> Result<Vec<PackItem>, Refusal> {
     let mut items = Vec::with_capacity(found.len());
     for f in found {
         let record = &f.entry.record;
@@ -461,19 +418,11 @@ fn answer(
             } else {
                 f.text.clone()
             },
-            rank: look.person.then_some(f.rank),
+            rank: look.person.then_some(f.explained.score),
+            explained: (look.person && explain).then_some(f.explained),
         });
     }
-    Ok(ContextPack {
-        weakest: found.iter().map(|f| f.class).max(),
-        items,
-        slots_used: packed.occupancy.slots,
-        untrusted_slots: packed.occupancy.untrusted_slots,
-        tokens_used: packed.occupancy.tokens,
-        untrusted_tokens: packed.occupancy.untrusted_tokens,
-        withheld,
-        served_by: "bm25",
-    })
+    Ok(items)
 }
 
 /// What a model may see of a locator: the registrable domain of a web address, else nothing. The

@@ -255,6 +255,7 @@ impl Plan {
             gates: Gates::Enforce,
             screening: false,
             screen_policy: crate::ScreenPolicy::default(),
+            index: crate::IndexConfig::default(),
         };
         let before: HashSet<String> = lines(&from.join(ERASED))?;
         let (engine, _) = Engine::open(config)?;

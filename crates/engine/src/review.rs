@@ -220,7 +220,7 @@ fn shelved(
     if !reviews(key, &entry) {
         return Err(not_found("entry"));
     }
-    if !turn.tenant(&key.tenant)?.shelf.contains_key(id) {
+    if turn.tenant(&key.tenant)?.shelf_of(&entry).is_none() {
         let text = "the entry is not on the quarantine shelf";
         return Err(Refusal::new(Fault::Conflict, "not_quarantined", text));
     }

@@ -11,6 +11,7 @@ pub(crate) use answers::Answers;
 use crate::api::{ApprovalState, KeySpec, TaskSpec};
 use crate::erase::ErasedLine;
 use crate::event::{Decided, Event, Parked, Shown};
+use crate::index::Partition;
 use crate::session::Session;
 use ancile_core::{
     ApprovalId, AuthorityClass, Broken, DerivationRecord, Digest, EntryId, EntryKind, MandateId,
@@ -19,6 +20,7 @@ use ancile_core::{
 };
 use ancile_policy::{MandateDraft, MandateSet, Manifest};
 use ancile_screen::Fingerprint;
+use ancile_store::segment::{QUARANTINED, Row, TASK};
 use rpds::{HashTrieMapSync, HashTrieSetSync, RedBlackTreeMapSync, VectorSync};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -194,6 +196,15 @@ impl ApprovalRow {
     }
 }
 
+/// A segment that the log names.
+#[derive(Debug, Clone)]
+pub(crate) struct Sealed {
+    pub namespace: NamespaceName,
+    pub side: Partition,
+    pub digest: Digest,
+    pub rows: u32,
+}
+
 /// One tenant.
 #[derive(Debug, Clone)]
 pub(crate) struct Tenant {
@@ -205,6 +216,11 @@ pub(crate) struct Tenant {
     pub mandates: Arc<MandateSet>,
     pub mandate_rows: RedBlackTreeMapSync<MandateId, MandateRow>,
     pub sources: RedBlackTreeMapSync<SourceName, SourceRow>,
+    /// All records below this sequence number are in segments.
+    pub sealed: u64,
+    /// The segments, by ascending stretch of the log within each place.
+    pub segments: Arc<Vec<Sealed>>,
+    /// The entries that are not in segments yet.
     pub entries: RedBlackTreeMapSync<u64, Arc<Entry>>,
     pub by_id: HashTrieMapSync<EntryId, u64>,
     pub by_hash: HashTrieMapSync<Digest, u64>,
@@ -234,6 +250,8 @@ impl Tenant {
             mandates: Arc::new(MandateSet::new()),
             mandate_rows: RedBlackTreeMapSync::new_sync(),
             sources: RedBlackTreeMapSync::new_sync(),
+            sealed: 0,
+            segments: Arc::default(),
             entries: RedBlackTreeMapSync::new_sync(),
             by_id: HashTrieMapSync::new_sync(),
             by_hash: HashTrieMapSync::new_sync(),
@@ -261,6 +279,23 @@ impl Tenant {
             .meet(entry.record.roots.class(self, viewer))
     }
 
+    /// How many entries there are.
+    pub(crate) fn count(&self) -> u64 {
+        let sealed: u64 = self.segments.iter().map(|s| u64::from(s.rows)).sum();
+        sealed.saturating_add(self.entries.size() as u64)
+    }
+
+    /// Takes what a segment lists of an entry.
+    pub(crate) fn list(&mut self, row: &Row) {
+        if row.flags & TASK != 0 {
+            self.tasks.insert_mut(row.seq, ());
+        }
+        let fate = self.fate(&row.id);
+        if row.flags & QUARANTINED != 0 && !fate.released && !fate.discarded {
+            self.shelf.insert_mut(row.id, ());
+        }
+    }
+
     /// What became of an entry.
     pub(crate) fn fate(&self, id: &EntryId) -> Fate {
         self.fates.get(id).cloned().unwrap_or_default()
@@ -268,12 +303,10 @@ impl Tenant {
 
     /// Why an entry is on the shelf, if it is.
     pub(crate) fn shelf_of(&self, entry: &Entry) -> Option<Arc<Shelf>> {
-        let id = &entry.record.id;
-        if !self.shelf.contains_key(id) {
-            return None;
-        }
-        let later = self.fates.get(id).and_then(|fate| fate.shelf.clone());
-        Some(later.unwrap_or_else(|| Arc::new(Shelf::at_write(&entry.record))))
+        let fate = self.fate(&entry.record.id);
+        let at_write = entry.record.screening.quarantined && !fate.left_the_shelf();
+        let at_write = at_write.then(|| Arc::new(Shelf::at_write(&entry.record)));
+        fate.shelf.or(at_write)
     }
 
     /// The parts of an entry's text that are on the shelf while the rest is in use.
@@ -283,44 +316,62 @@ impl Tenant {
     }
 
     /// Whether nobody took the entry out of use: it is not whole on the shelf, discarded or
-    /// erased.
-    pub(crate) fn in_use(&self, id: &EntryId) -> bool {
-        let gone = |fate: &Fate| fate.discarded || fate.erased.is_some();
-        let shelved = self.shelf.contains_key(id) && self.withheld_parts(id).is_empty();
-        !shelved && !self.fates.get(id).is_some_and(gone)
+    /// erased. Whether screening put it there when it was written is known from its record or its
+    /// row.
+    pub(crate) fn in_use(&self, id: &EntryId, quarantined_at_write: bool) -> bool {
+        let Some(fate) = self.fates.get(id) else {
+            return !quarantined_at_write;
+        };
+        match &fate.shelf {
+            _ if fate.discarded || fate.erased.is_some() => false,
+            Some(shelf) => !shelf.parts.is_empty(),
+            None => fate.released || !quarantined_at_write,
+        }
+    }
+
+    /// The same of an entry that was read.
+    pub(crate) fn entry_in_use(&self, entry: &Entry) -> bool {
+        self.in_use(&entry.record.id, entry.record.screening.quarantined)
     }
 
     /// Whether another entry stands in its place today, as `viewer` sees it.
     pub(crate) fn superseded(&self, entry: &Entry, viewer: &PrincipalName) -> bool {
-        self.replaced(&entry.record.id, self.class_today(entry, viewer), viewer)
+        self.replaced(
+            &entry.record.id,
+            self.class_today(entry, viewer),
+            viewer,
+            None,
+        )
     }
 
     /// Whether an entry of this id and class today is superseded: by one of equal or stronger
     /// class that is in use, and in classes 3 and 4 of the same origin key. A superseder whose
     /// lineage is broken still stands: who can edit it must not bring back what it replaced. So
-    /// does one that was erased.
+    /// does one that was erased. With a moment in milliseconds, only by what was made until then.
     pub(crate) fn replaced(
         &self,
         id: &EntryId,
         class: AuthorityClass,
         viewer: &PrincipalName,
+        made_by: Option<u64>,
     ) -> bool {
         let broken = |id: &EntryId| {
             let shelf = self.fates.get(id).and_then(|fate| fate.shelf.as_ref());
             shelf.is_some_and(|shelf| shelf.reason.starts_with(SHELF_LINEAGE))
         };
         let stood = |id: &EntryId| self.fates.get(id).is_some_and(|fate| fate.stood);
-        let mut list = self.replacements.get(id).into_iter().flatten();
+        let list = self.replacements.get(id).into_iter().flatten();
+        let mut list = list.filter(|r| made_by.is_none_or(|by| r.by.unix_ms() <= by));
         list.any(|r| {
             let by_class = r.class.meet(r.roots.class(self, viewer));
             let alike = class.covers(AuthorityClass::ApprovedSource) || r.same_origin;
-            by_class.covers(class) && alike && (self.in_use(&r.by) || broken(&r.by) || stood(&r.by))
+            let used = self.in_use(&r.by, self.shelf.contains_key(&r.by));
+            by_class.covers(class) && alike && (used || broken(&r.by) || stood(&r.by))
         })
     }
 
     /// The content of an entry was destroyed: it is not damaged, though its content is gone.
-    fn erase(&mut self, id: &EntryId, at: Micros) {
-        let stood = self.in_use(id);
+    fn erase(&mut self, id: &EntryId, at: Micros, stood: bool) {
         self.edit_fate(id, |fate| {
             fate.shelf = None;
             fate.erased = Some(at);
@@ -387,7 +438,7 @@ impl State {
         }
     }
 
-    fn tenant_mut(&mut self, name: &TenantName) -> Result<&mut Tenant, String> {
+    pub(crate) fn tenant_mut(&mut self, name: &TenantName) -> Result<&mut Tenant, String> {
         let tenant = self
             .tenants
             .get_mut(name)

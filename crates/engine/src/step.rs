@@ -45,7 +45,7 @@ pub(crate) fn open(
         }
     }
     turn.reach(key, &spec.namespace, false)?;
-    let id = SessionId::at(turn.unix_ms(), random()?);
+    let id = turn.fresh(SessionId::at)?;
     let token = format!("ans_{}", Digest(random()?));
     let event = Event::SessionOpened {
         id,

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One job's turn on the writer thread: the moment, checked callers, and the ways to change state.
 
+mod find;
+mod verify;
+
+pub(crate) use find::index_damaged;
+pub(crate) use verify::parents_of;
+
 use crate::caller::Caller;
 use crate::core::{Core, entry_of, index_entry};
 use crate::counts::Total;
@@ -8,13 +14,12 @@ use crate::event::{Event, Shown};
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
-use crate::state::{Entry, Key, Tenant, texts_of};
+use crate::state::{Key, Tenant, texts_of};
 use ancile_core::{
-    ArgKind, Broken, CanonicalValue, DerivationRecord, Digest, EntryId, IntactMemo, Micros,
-    NamespaceName, RecordLeafHash, RecordSource, Salt, SessionId, TenantName, content_commitment,
+    ArgKind, Broken, CanonicalValue, DerivationRecord, Digest, Micros, NamespaceName, Salt,
+    SessionId, TenantName, content_commitment,
 };
-use ancile_store::{DamageKind, ReadError};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use subtle::ConstantTimeEq as _;
@@ -80,11 +85,6 @@ pub(crate) fn within(text: &str, max: usize, what: &str) -> Result<(), Refusal> 
     Err(Refusal::new(Fault::TooLarge, "too_long", text))
 }
 
-/// A content as it was read and verified.
-pub(crate) struct Verified {
-    pub bytes: Vec<u8>,
-}
-
 /// One job's turn.
 pub(crate) struct Turn<'a> {
     pub core: &'a mut Core,
@@ -122,8 +122,21 @@ impl<'a> Turn<'a> {
             .ok_or_else(|| not_found("tenant"))
     }
 
-    pub(crate) fn unix_ms(&self) -> u64 {
-        u64::try_from(self.now.0 / 1_000).unwrap_or(0)
+    /// Makes an identifier that comes after all made before it: within a millisecond by a counter
+    /// that begins at a random number (RFC 9562, section 6.2, method 1).
+    pub(crate) fn fresh<T>(&self, make: fn(u64, [u8; 10]) -> T) -> Result<T, Refusal> {
+        let mut random: [u8; 10] = random()?;
+        let now = u64::try_from(self.now.0 / 1_000).unwrap_or(0);
+        let (last, count) = self.core.last_id.get();
+        let [r0, r1, ..] = &mut random;
+        let (ms, count) = match count.checked_add(1).filter(|count| *count <= COUNT_MAX) {
+            _ if now > last => (now, u16::from_be_bytes([*r0, *r1]) & (COUNT_MAX >> 1)),
+            Some(count) => (last, count),
+            None => (last.saturating_add(1), 0),
+        };
+        [*r0, *r1] = count.to_be_bytes();
+        self.core.last_id.set((ms, count));
+        Ok(make(ms, random))
     }
 
     /// Whether a key reaches a namespace, to read or to write it.
@@ -176,49 +189,6 @@ impl<'a> Turn<'a> {
             return Err(Refusal::new(Fault::Conflict, "session_closed", text));
         }
         Ok(Arc::clone(session))
-    }
-
-    /// The entry at a place of the log, if there is one.
-    pub(crate) fn entry_at(
-        &self,
-        tenant: &TenantName,
-        seq: u64,
-    ) -> Result<Option<Arc<Entry>>, Refusal> {
-        Ok(self.tenant(tenant)?.entries.get(&seq).cloned())
-    }
-
-    /// The entry with an id, if there is one.
-    pub(crate) fn entry_by_id(
-        &self,
-        tenant: &TenantName,
-        id: &EntryId,
-    ) -> Result<Option<Arc<Entry>>, Refusal> {
-        match self.tenant(tenant)?.by_id.get(id) {
-            Some(seq) => self.entry_at(tenant, *seq),
-            None => Ok(None),
-        }
-    }
-
-    /// The entry whose record has a hash, if there is one.
-    pub(crate) fn entry_by_hash(
-        &self,
-        tenant: &TenantName,
-        hash: &Digest,
-    ) -> Result<Option<Arc<Entry>>, Refusal> {
-        match self.tenant(tenant)?.by_hash.get(hash) {
-            Some(seq) => self.entry_at(tenant, *seq),
-            None => Ok(None),
-        }
-    }
-
-    /// An entry as the key can see it.
-    pub(crate) fn entry(&self, key: &Key, id: &EntryId) -> Result<Arc<Entry>, Refusal> {
-        let entry = self.entry_by_id(&key.tenant, id)?;
-        let entry = entry.ok_or_else(|| not_found("entry"))?;
-        match self.reach(key, &entry.record.namespace, false) {
-            Ok(()) => Ok(entry),
-            Err(_) => Err(not_found("entry")),
-        }
     }
 
     /// Logs an event and lets the state follow.
@@ -315,7 +285,8 @@ impl<'a> Turn<'a> {
         let seq = self.append(&tenant, &body, Some((salt, bytes)))?;
         let (entry, text) = entry_of(seq, record, hash, Some((salt, bytes)));
         if let Some(text) = text {
-            index_entry(&mut self.core.index, &entry, &text);
+            let vector = self.core.embedding.vector(&text);
+            index_entry(&mut self.core.index, &entry, &text, vector.as_deref());
         }
         self.core
             .state
@@ -346,112 +317,6 @@ impl<'a> Turn<'a> {
             )),
             Err(fault) => Err(self.core.lost(&fault)),
         }
-    }
-
-    /// Reads an entry from the store and verifies content, record and ancestry.
-    pub(crate) fn verified(
-        &mut self,
-        tenant: &TenantName,
-        entry: &Entry,
-    ) -> Result<Result<Verified, Broken>, Refusal> {
-        if let Some(broken) = entry.damaged {
-            return Ok(Err(broken));
-        }
-        let version = self
-            .core
-            .store()?
-            .data_version()
-            .map_err(|e| internal(&e))?;
-        if version != self.core.data_version {
-            self.core.data_version = version;
-            self.core.memos.clear();
-        }
-        let memo = self.core.memos.remove(tenant);
-        let mut memo = memo.unwrap_or_else(|| IntactMemo::new(tenant.clone()));
-        let outcome = self.verify_with(tenant, entry, &mut memo);
-        self.core.memos.insert(tenant.clone(), memo);
-        if let Ok(Err(broken)) = &outcome {
-            self.core.note_damage(tenant, entry.seq, *broken);
-        }
-        outcome
-    }
-
-    fn verify_with(
-        &mut self,
-        tenant: &TenantName,
-        entry: &Entry,
-        memo: &mut IntactMemo,
-    ) -> Result<Result<Verified, Broken>, Refusal> {
-        let (records, content) = match self.gather(tenant, entry, memo)? {
-            Ok(gathered) => gathered,
-            Err(broken) => return Ok(Err(broken)),
-        };
-        let Some((salt, bytes)) = content else {
-            return Ok(Err(Broken::ContentEdited));
-        };
-        let source = Gathered {
-            records,
-            tenant: self.tenant(tenant)?,
-        };
-        let intact =
-            ancile_core::verify(&entry.hash, (&salt, &bytes), &source, &RecordLeafHash, memo);
-        Ok(intact.map(|_intact| Verified { bytes }))
-    }
-
-    /// Reads the entry and those of its ancestors that are not known to be intact.
-    #[allow(
-        clippy::type_complexity,
-        reason = "the pair is taken apart at the one call"
-    )]
-    fn gather(
-        &mut self,
-        tenant: &TenantName,
-        entry: &Entry,
-        memo: &IntactMemo,
-    ) -> Result<Result<(HashMap<Digest, Vec<u8>>, Option<(Salt, Vec<u8>)>), Broken>, Refusal> {
-        let mut records = HashMap::new();
-        let mut content = None;
-        let mut wanted = vec![(entry.hash, entry.seq)];
-        while let Some((hash, seq)) = wanted.pop() {
-            if records.contains_key(&hash) {
-                continue;
-            }
-            let store = self.core.store()?;
-            let read = if hash == entry.hash {
-                store.read(tenant, seq).map(|leaf| {
-                    content = leaf.content.map(|c| (c.salt, c.bytes));
-                    leaf.body
-                })
-            } else {
-                store.read_body(tenant, seq)
-            };
-            match read {
-                Ok(body) => records.insert(hash, body),
-                Err(ReadError::Tampered {
-                    what: DamageKind::Content,
-                    ..
-                }) => {
-                    return Ok(Err(Broken::ContentEdited));
-                }
-                Err(ReadError::Tampered { .. } | ReadError::NoLeaf { .. }) => {
-                    return Ok(Err(Broken::RecordEdited));
-                }
-                Err(fault) => return Err(internal(&fault)),
-            };
-            let Some(known) = self.entry_at(tenant, seq)? else {
-                return Ok(Err(Broken::ParentMissing));
-            };
-            for parent in parents_of(self.tenant(tenant)?, &known) {
-                if memo.contains(&parent) || records.contains_key(&parent) {
-                    continue;
-                }
-                match self.entry_by_hash(tenant, &parent)? {
-                    Some(found) => wanted.push((parent, found.seq)),
-                    None => return Ok(Err(Broken::ParentMissing)),
-                }
-            }
-        }
-        Ok(Ok((records, content)))
     }
 
     /// Version of the screening rules in force; 0 with the detectors off.
@@ -501,34 +366,6 @@ fn value_hash(key: &[u8; 32], value: &CanonicalValue) -> Digest {
     Digest::sha256(&bytes)
 }
 
-/// The parents of an entry: explicit ones, then those shown in its session before it.
-pub(crate) fn parents_of(tenant: &Tenant, entry: &Entry) -> Vec<Digest> {
-    let parents = &entry.record.parents;
-    let shown = entry
-        .record
-        .session
-        .and_then(|id| tenant.sessions.get(&id))
-        .and_then(|s| s.exposed(&parents.exposure_root, parents.exposure_len))
-        .unwrap_or_default();
-    parents.explicit().iter().chain(shown).copied().collect()
-}
-
-/// Records read for one verification.
-struct Gathered<'t> {
-    records: HashMap<Digest, Vec<u8>>,
-    tenant: &'t Tenant,
-}
-
-impl RecordSource for Gathered<'_> {
-    fn record(&self, hash: &Digest) -> Option<&[u8]> {
-        self.records.get(hash).map(Vec::as_slice)
-    }
-
-    fn exposed(&self, session: SessionId, root: &Digest, len: u64) -> Option<&[Digest]> {
-        self.tenant.sessions.get(&session)?.exposed(root, len)
-    }
-}
-
 /// Something about to be shown.
 pub(crate) struct Exposure {
     pub kind: &'static str,
@@ -568,6 +405,8 @@ impl Exposure {
     }
 }
 
+/// Highest counter within a millisecond: twelve bits.
+const COUNT_MAX: u16 = 0x0fff;
 /// Most exposures in one leaf; with [`VALUES_PER_SHOWN`] values each they stay below its limit.
 const SHOWN_PER_LEAF: usize = 8;
 /// Most hashes of typed values kept for one class 4 exposure.

@@ -78,7 +78,7 @@ pub(crate) fn write(
     let record = DerivationRecord {
         tenant: key.tenant.clone(),
         namespace,
-        id: EntryId::at(turn.unix_ms(), random()?),
+        id: turn.fresh(EntryId::at)?,
         version: replaced
             .as_ref()
             .map_or(1, |old| old.record.version.saturating_add(1)),

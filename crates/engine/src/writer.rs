@@ -11,13 +11,17 @@ use crate::index::Mark;
 use crate::refusal::{Fault, Refusal};
 use crate::state::State;
 use crate::turn::Turn;
+use crate::upkeep::Next;
 use ancile_store::Savepoint;
 use std::cell::RefCell;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Most jobs in one commit.
 const GROUP_MAX: usize = 256;
+/// How often the writer looks whether the upkeep of the index has something for it.
+const UPKEEP_POLL: Duration = Duration::from_millis(20);
 /// Most jobs that wait.
 const QUEUE_MAX: usize = 1_024;
 
@@ -149,7 +153,17 @@ impl Writer {
 
 fn run(core: Core, inbox: &Receiver<Job>) {
     let mut core = core;
-    while let Ok(first) = inbox.recv() {
+    loop {
+        let first = match core.upkeep() {
+            Next::Idle => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Next::Wait => inbox.recv_timeout(UPKEEP_POLL),
+            Next::More => inbox.recv_timeout(Duration::ZERO),
+        };
+        let first = match first {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
         let mut group = vec![first];
         while group.len() < GROUP_MAX
             && let Ok(job) = inbox.try_recv()

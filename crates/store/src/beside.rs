@@ -9,7 +9,7 @@ use crate::schema::{self, DATABASE_FILE};
 use crate::segment::{ChunkSource, Piece};
 use crate::store::{Store, StoredContent};
 use ancile_core::{Digest, TenantName};
-use ancile_ledger::NodeHash;
+use ancile_ledger::{LeafKind, NodeHash};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use std::path::Path;
 
@@ -145,6 +145,9 @@ impl Store {
     }
 }
 
+/// The body of a leaf, and the content beside it.
+pub type BodyAndContent = (Vec<u8>, Option<StoredContent>);
+
 /// A connection that only reads, beside an open store.
 #[derive(Debug)]
 pub struct Beside {
@@ -157,7 +160,7 @@ pub enum Place {
     /// The row is what was written, with its content.
     Whole,
     /// The row is what was written; there is no content beside it.
-    Bare,
+    Bare(LeafKind),
     /// It is not what was written.
     Damaged(DamageKind),
 }
@@ -215,7 +218,11 @@ impl Beside {
                     Compared::Intact {
                         content: Some(_), ..
                     } => Place::Whole,
-                    Compared::Intact { content: None, .. } => Place::Bare,
+                    Compared::Intact {
+                        content: None,
+                        kind,
+                        ..
+                    } => Place::Bare(kind),
                     Compared::ContentEdited { .. } => Place::Damaged(DamageKind::Content),
                     Compared::Edited => Place::Damaged(DamageKind::Edited),
                 };
@@ -227,32 +234,29 @@ impl Beside {
         Ok(())
     }
 
-    /// The content beside a leaf, if the leaf is the one of this hash and the content the one that
-    /// it commits to.
+    /// The body of a leaf, if it is the one of this hash, and the content beside it, if that is the
+    /// one that it commits to.
     ///
     /// # Errors
     /// [`ReadError::Database`].
-    pub fn content(
+    pub fn leaf(
         &self,
         tenant: &TenantName,
         seq: u64,
         hash: &NodeHash,
-    ) -> Result<Option<(Vec<u8>, StoredContent)>, ReadError> {
+    ) -> Result<Option<BodyAndContent>, ReadError> {
         rows::with_leaf(&self.conn, (tenant.as_str(), rows::cell(seq)), |row| {
             let row = row?;
             match compare(hash, row.body, row.content) {
-                Compared::Intact {
-                    body,
-                    content: Some(content),
-                    ..
-                } => Some((
-                    body.to_vec(),
-                    StoredContent {
+                Compared::Intact { body, content, .. } => {
+                    let content = content.map(|content| StoredContent {
                         salt: content.salt,
                         bytes: content.bytes.to_vec(),
-                    },
-                )),
-                _ => None,
+                    });
+                    Some((body.to_vec(), content))
+                }
+                Compared::ContentEdited { body, .. } => Some((body.to_vec(), None)),
+                Compared::Edited => None,
             }
         })
         .map_err(|e| reading("reading a leaf", e))

@@ -30,7 +30,7 @@ mod store;
 pub mod tokenize;
 
 pub use audit::{Audit, AuditProblem, AuditReport, ControlCommitment, audit};
-pub use beside::{Beside, Chunks, Place};
+pub use beside::{Beside, BodyAndContent, Chunks, Place};
 pub use copy::{Extent, Hold, Newer, copy, extent, newer};
 pub use damage::{Content, Damage, DamageKind, Replay, ReplayLeaf, ReplayRefusal};
 pub use fault::{

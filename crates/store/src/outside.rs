@@ -2,9 +2,10 @@
 //! Reads beside the ordinary one: a body alone, what others did to the database, content as it lies
 //! there, and the format.
 
+use crate::rows::cell;
 use crate::schema::{self, DATABASE_FILE, FORMAT_VERSION};
 use crate::{DamageKind, DatabaseFault, OpenError, ReadError, Store};
-use ancile_core::TenantName;
+use ancile_core::{Digest, RecordView, TenantName};
 use ancile_ledger::leaf_hash;
 use rusqlite::{OptionalExtension as _, params};
 use std::path::Path;
@@ -60,6 +61,48 @@ impl Store {
             seq,
             what,
         })
+    }
+
+    /// Gives the records of a tenant from one sequence number to another, the last not included,
+    /// with their hash. Rows that are not what was written are left out.
+    ///
+    /// # Errors
+    /// [`ReadError::Database`], [`ReadError::Dead`] after a fault.
+    pub fn each_record(
+        &self,
+        tenant: &TenantName,
+        (from, to): (u64, u64),
+        see: &mut dyn FnMut(u64, Digest, RecordView<'_>),
+    ) -> Result<(), ReadError> {
+        if let Some(first) = self.fault() {
+            return Err(ReadError::Dead {
+                first: first.to_owned(),
+            });
+        }
+        let fault = |e| ReadError::Database(DatabaseFault::of("reading records", e));
+        let mut statement = self
+            .conn
+            .prepare_cached(
+                "SELECT seq, body FROM leaf WHERE tenant = ?1 AND seq >= ?2 AND seq < ?3 \
+                 ORDER BY seq",
+            )
+            .map_err(fault)?;
+        let range = params![tenant.as_str(), cell(from), cell(to)];
+        let mut rows = statement.query(range).map_err(fault)?;
+        while let Some(row) = rows.next().map_err(fault)? {
+            let seq: i64 = row.get(0).map_err(fault)?;
+            let body = row.get_ref(1).map_err(fault)?.as_blob().unwrap_or_default();
+            let Ok(seq) = u64::try_from(seq) else {
+                continue;
+            };
+            let (Ok(record), Some(hash)) = (RecordView::of(body), self.leaf(tenant, seq)) else {
+                continue;
+            };
+            if leaf_hash(body) == hash {
+                see(seq, Digest(hash.0), record);
+            }
+        }
+        Ok(())
     }
 
     /// A number that changes whenever another connection commits to the database (SQLite's

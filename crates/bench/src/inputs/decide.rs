@@ -235,6 +235,7 @@ impl Case {
             instruction_like: Some(false),
             side_effect: true,
             covered: false,
+            unverified: false,
         })
     }
 }

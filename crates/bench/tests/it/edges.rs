@@ -14,7 +14,12 @@ const EDGES: [(&str, &[&str]); 11] = [
     ("kernel", &[]),
     ("models", &[]),
     ("store", &["core", "ledger"]),
-    ("engine", &["core", "ledger", "policy", "screen", "store"]),
+    (
+        "engine",
+        &[
+            "core", "ledger", "policy", "screen", "kernel", "models", "store",
+        ],
+    ),
     ("server", &["core", "engine"]),
     ("cli", &["core", "engine", "ledger", "server"]),
     (

@@ -31,8 +31,8 @@ const BUDGET: [(&str, usize); 7] = [
     ("ancile-store", 40),
     ("ancile-screen", 55),
     ("ancile-policy", 100),
-    ("ancile-engine", 155),
-    ("ancile-server", 189),
+    ("ancile-engine", 158),
+    ("ancile-server", 194),
 ];
 
 /// Whether a licence expression can be met by allowed licences: one of each `OR`, all of each

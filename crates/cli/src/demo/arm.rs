@@ -13,7 +13,7 @@ use crate::commands::audit;
 use crate::failure::{Exit, Failure};
 use crate::place::Connection;
 use crate::when;
-use ancile_engine::{Engine, EngineConfig, Gates};
+use ancile_engine::{Engine, EngineConfig, Gates, IndexConfig};
 use ancile_server::Limits;
 use fill::Filled;
 use serde_json::Value;
@@ -230,6 +230,7 @@ fn open(setting: Setting, home: &Path) -> Result<(Connection, Host), Failure> {
         gates: setting.gates,
         screening: setting.screening,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        index: IndexConfig::default(),
     };
     let connection = Connection::own(config, Limits::default(), None)?;
     let host = Host::new(&connection, home)?;

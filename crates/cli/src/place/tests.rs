@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::open_within;
 use crate::failure::Exit;
-use ancile_engine::{Engine, EngineConfig, Gates};
+use ancile_engine::{Engine, EngineConfig, Gates, IndexConfig};
 use std::time::Duration;
 
 #[test]
@@ -12,6 +12,7 @@ fn a_store_that_stays_held_is_an_error_that_names_the_holder() {
         gates: Gates::Enforce,
         screening: false,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        index: IndexConfig::default(),
     };
     Engine::init(&config.home).unwrap();
     let (held, _) = open_within(&config, Duration::ZERO).unwrap();

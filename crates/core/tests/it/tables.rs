@@ -213,6 +213,7 @@ fn fire_table() -> String {
                                 instruction_like,
                                 side_effect,
                                 covered,
+                                unverified: false,
                             })
                         };
                         if !broken {
@@ -294,6 +295,7 @@ fn call_table() -> String {
                             grounds: &world.grounds,
                             mode,
                             deny_class_4,
+                            unverified: false,
                         });
                         let by = if cell.mandate.is_some() {
                             " by mandate"
@@ -367,6 +369,7 @@ fn grounding_table() -> String {
                     grounds,
                     mode: ancile_core::SessionMode::Headless,
                     deny_class_4: false,
+                    unverified: false,
                 });
                 if let [grant] = grants.as_slice() {
                     let covers = grant.weakest == AuthorityClass::Untrusted

@@ -40,6 +40,7 @@ fn fires() -> Vec<Fire> {
         instruction_like: LOOKS[e.below(3)],
         side_effect: e.flip(),
         covered: e.flip(),
+        unverified: false,
     })
 }
 
@@ -70,6 +71,7 @@ struct Asked {
     side_effect: bool,
     mode: SessionMode,
     deny_class_4: bool,
+    unverified: bool,
 }
 
 fn asked() -> Vec<Asked> {
@@ -77,6 +79,7 @@ fn asked() -> Vec<Asked> {
         side_effect: e.flip(),
         mode: MODES[e.below(2)].0,
         deny_class_4: e.flip(),
+        unverified: false,
     })
 }
 
@@ -94,7 +97,51 @@ fn decide(
         grounds,
         mode: asked.mode,
         deny_class_4: asked.deny_class_4,
+        unverified: asked.unverified,
     })
+}
+
+/// Until a store is compared with its log, a side effect that would be permitted asks, and nothing
+/// else changes.
+#[test]
+fn promise_6_side_effects_ask_until_the_store_is_compared() {
+    let asks = |side_effect: bool, decision: Decision| match decision.permits() && side_effect {
+        true => Decision::Ask,
+        false => decision,
+    };
+    for verified in fires() {
+        let cell = fire(&verified);
+        let waiting = Fire {
+            unverified: true,
+            ..verified
+        };
+        let wanted = ancile_core::FireCell {
+            decision: asks(verified.side_effect, cell.decision),
+            ..cell
+        };
+        assert_eq!(fire(&waiting), wanted, "{verified:?}");
+    }
+    let worlds = worlds();
+    for asked in asked() {
+        for world in &worlds {
+            let coverage = Coverage {
+                grants: world.coverage.clone(),
+            };
+            for class in CLASSES {
+                let of = |unverified| {
+                    let asked = Asked {
+                        unverified,
+                        ..asked
+                    };
+                    decide(class, asked, (&coverage, &world.sensitive), &world.grounds)
+                };
+                let (cell, waiting) = (of(false), of(true));
+                let wanted = asks(asked.side_effect, cell.decision);
+                assert_eq!(waiting.decision, wanted, "{class} {asked:?}");
+                assert!(waiting.mandate.is_none() || waiting == cell);
+            }
+        }
+    }
 }
 
 /// Class 4 input reaches a decision in three ways, and none moves it towards permit: it lowers the
@@ -103,7 +150,11 @@ fn decide(
 #[test]
 fn promise_3_more_untrusted_never_permits_more() {
     let (mut fired, mut called) = (0u64, 0u64);
-    for before in fires() {
+    let waiting = |f: Fire| Fire {
+        unverified: true,
+        ..f
+    };
+    for before in fires().into_iter().flat_map(|f| [f, waiting(f)]) {
         for class in CLASSES.map(|class| class.meet(before.class)) {
             for lineage in [before.lineage, Lineage::Broken(BROKEN[0])] {
                 let after = Fire {

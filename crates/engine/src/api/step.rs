@@ -36,7 +36,7 @@ pub struct Expose {
 }
 
 /// A question to the memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recall {
     /// The words to look for.
     pub query: String,
@@ -48,6 +48,38 @@ pub struct Recall {
     pub max_class: Option<AuthorityClass>,
     /// Occupancy bound, where it differs from the default: floor, ceiling, per origin.
     pub bound: Option<BoundSpec>,
+    /// Which entries are looked at.
+    pub filter: Filter,
+    /// The moment whose memory is asked: entries made later do not count, neither as an answer nor
+    /// as what supersedes one, and validity is that of the moment. What a person withheld since
+    /// stays withheld, and a class that fell since stays fallen. `None`: now.
+    pub as_of: Option<Micros>,
+    /// Say why each entry has its rank; for user and operator credentials only.
+    pub explain: bool,
+}
+
+/// Which entries a recall looks at; an empty list stands for all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Kinds.
+    pub kinds: Vec<EntryKind>,
+    /// Channels.
+    pub channels: Vec<Channel>,
+    /// Only entries made from this moment on, to the millisecond.
+    pub created_from: Option<Micros>,
+    /// Only entries made before this moment, to the millisecond.
+    pub created_until: Option<Micros>,
+}
+
+/// Why an entry has its rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Explained {
+    /// The fused score; the higher, the better.
+    pub score: u64,
+    /// Rank from 1 among what has words of the query, and BM25 in millionths.
+    pub lexical: Option<(u32, u64)>,
+    /// Rank from 1 among what is near in meaning, and the cosine in millionths.
+    pub dense: Option<(u32, i64)>,
 }
 
 /// Limits on what class 4 may take of a pack, in slots.
@@ -82,6 +114,8 @@ pub struct PackItem {
     pub text: String,
     /// Why it was ranked where it is; for user and operator credentials only.
     pub rank: Option<u64>,
+    /// More of why, where it was asked for.
+    pub explained: Option<Explained>,
 }
 
 /// The selected entries, and how much of the pack each side took.
@@ -102,7 +136,9 @@ pub struct ContextPack {
     /// Candidates withheld: broken, or instruction-like class 4, which are quarantined; and all of
     /// the namespace that had lost their content when the store was opened.
     pub withheld: u32,
-    /// Which path ranked it.
+    /// Which path ranked it: `hybrid` by words and meaning, `lexical` by words alone (there is no
+    /// model, or the index was made with another one), `hybrid_in_part` where the index of some
+    /// entries was made with another model. `ancile reindex` makes it anew.
     pub served_by: &'static str,
 }
 

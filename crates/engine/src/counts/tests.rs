@@ -13,6 +13,7 @@ fn engine() -> (tempfile::TempDir, Engine) {
         gates: Gates::Enforce,
         screening: false,
         screen_policy: crate::ScreenPolicy::default(),
+        index: crate::IndexConfig::default(),
     };
     let (engine, _) = Engine::open(config).unwrap();
     (dir, engine)

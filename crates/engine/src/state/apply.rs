@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What follows from one event of a tenant's log.
 
-use super::{ApprovalRow, MandateRow, Namespace, PermitRow, Replacement, Shelf, Tenant};
+use super::{ApprovalRow, MandateRow, Namespace, PermitRow, Replacement, Sealed, Shelf, Tenant};
 use crate::api::{ApprovalState, SessionSpec};
-use crate::event::{Decided, Event, roots_from_text};
+use crate::event::{Decided, Event, Parked, SealedSegment, roots_from_text};
+use crate::index::Partition;
 use crate::session::Session;
 use ancile_core::{Decision, SessionMode};
 use ancile_policy::{Mandate, MandateDraft, Manifest};
@@ -59,15 +60,7 @@ impl Tenant {
                 self.answers.apply(seq, event);
                 Ok(())
             }
-            Event::Parked(parked) => {
-                self.session_mut(&parked.session)?.asks.push(parked.id);
-                let row = ApprovalRow {
-                    parked: Arc::new(parked.clone()),
-                    state: ApprovalState::Waiting,
-                };
-                self.approvals.insert_mut(parked.id, row);
-                Ok(())
-            }
+            Event::Parked(parked) => self.apply_parked(parked),
             Event::ApprovalAnswered { id, approved, .. } => {
                 let row = self.approvals.get_mut(id).ok_or("no such approval")?;
                 row.state = if *approved {
@@ -75,6 +68,10 @@ impl Tenant {
                 } else {
                     ApprovalState::Denied
                 };
+                Ok(())
+            }
+            Event::Sealed { .. } | Event::SegmentsMerged { .. } => {
+                self.apply_segments(event);
                 Ok(())
             }
             Event::Superseded { .. }
@@ -85,6 +82,16 @@ impl Tenant {
             | Event::Erased { .. }
             | Event::Fired { .. } => self.apply_entry(event),
         }
+    }
+
+    fn apply_parked(&mut self, parked: &Parked) -> Result<(), String> {
+        self.session_mut(&parked.session)?.asks.push(parked.id);
+        let row = ApprovalRow {
+            parked: Arc::new(parked.clone()),
+            state: ApprovalState::Waiting,
+        };
+        self.approvals.insert_mut(parked.id, row);
+        Ok(())
     }
 
     fn apply_policy(&mut self, event: &Event) -> Result<(), String> {
@@ -230,6 +237,57 @@ impl Tenant {
         Ok(())
     }
 
+    fn apply_segments(&mut self, event: &Event) {
+        let known = |one: &SealedSegment| Sealed {
+            namespace: one.namespace.clone(),
+            side: if one.untrusted {
+                Partition::Untrusted
+            } else {
+                Partition::Trusted
+            },
+            digest: one.digest,
+            rows: one.rows,
+        };
+        let segments = Arc::make_mut(&mut self.segments);
+        match event {
+            Event::Sealed {
+                upto,
+                anew,
+                segments: new,
+            } => {
+                if *anew {
+                    segments.clear();
+                }
+                segments.extend(new.iter().map(known));
+                self.sealed = self.sealed.max(*upto);
+                self.drop_sealed();
+            }
+            Event::SegmentsMerged { of, into } => {
+                let first = segments.iter().position(|s| of.contains(&s.digest));
+                segments.retain(|s| !of.contains(&s.digest));
+                let at = first.unwrap_or(segments.len()).min(segments.len());
+                segments.insert(at, known(into));
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets the entries that are in segments now.
+    fn drop_sealed(&mut self) {
+        let sealed = self
+            .entries
+            .iter()
+            .take_while(|(seq, _)| **seq < self.sealed);
+        let gone: Vec<_> = sealed
+            .map(|(seq, entry)| (*seq, entry.record.id, entry.hash))
+            .collect();
+        for (seq, id, hash) in gone {
+            self.entries.remove_mut(&seq);
+            self.by_id.remove_mut(&id);
+            self.by_hash.remove_mut(&hash);
+        }
+    }
+
     fn apply_entry(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::Superseded {
@@ -278,8 +336,10 @@ impl Tenant {
                 });
                 self.shelf.remove_mut(entry);
             }
-            Event::Erased { entry, at, .. } => {
-                self.erase(entry, *at);
+            Event::Erased {
+                entry, at, stood, ..
+            } => {
+                self.erase(entry, *at, *stood);
             }
             Event::Cancelled { task, .. } => {
                 self.edit_fate(task, |fate| fate.cancelled = true);

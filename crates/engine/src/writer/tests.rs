@@ -2,7 +2,7 @@
 //! A store that is lost in the middle of a group.
 
 use crate::refusal::{Fault, Refusal};
-use crate::{Engine, EngineConfig, api::Gates, event::Event};
+use crate::{Engine, EngineConfig, IndexConfig, api::Gates, event::Event};
 use ancile_core::{NamespaceName, TenantName};
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
@@ -13,6 +13,7 @@ fn engine(home: &std::path::Path) -> Engine {
         gates: Gates::Enforce,
         screening: false,
         screen_policy: crate::ScreenPolicy::default(),
+        index: IndexConfig::default(),
     };
     Engine::open(config).unwrap().0
 }

@@ -8,7 +8,7 @@ use ancile_core::{
     SourceField, SourceName, SourceState, ToolName, Value,
 };
 use ancile_engine::api::{EntryState, Gates, MandateSpec, MandateView, Propose, StepOp};
-use ancile_engine::{Engine, EngineConfig, Fault, Refusal};
+use ancile_engine::{Engine, EngineConfig, Fault, IndexConfig, Refusal};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -61,6 +61,7 @@ fn open(home: &Path) -> Result<Engine, Refusal> {
         gates: Gates::Enforce,
         screening: true,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        index: IndexConfig::default(),
     };
     Engine::open(config).map(|(engine, _)| engine)
 }

@@ -170,6 +170,7 @@ fn promise_7_what_was_acknowledged_survives_a_kill() {
         let audit = ancile_engine::audit(&dir.path().join("home"), None).unwrap();
         assert!(audit.ok, "round {round}: {audit:?}");
         w = World::open(dir, Gates::Enforce, true).unwrap();
+        w.settled();
         let health = w.engine.health();
         assert_eq!((health.integrity, &health.problems), ("verified", &vec![]));
         behind += usize::from(health.witness_was_behind);

@@ -25,6 +25,7 @@ mod once;
 mod promises;
 mod recall;
 mod screened;
+mod segments;
 mod tamper;
 mod tamper_rows;
 mod world;

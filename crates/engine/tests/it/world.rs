@@ -6,10 +6,10 @@ use ancile_core::{
     SessionId, SessionMode, SourceField, SourceName, SourceState, ToolName, Value,
 };
 use ancile_engine::api::{
-    CallAnswer, Expose, ExposureKind, Gates, Propose, Recall, SessionOpened, SessionSpec,
-    StepAnswer, StepOp, StepResult, ToolResult, Write, Written,
+    CallAnswer, Expose, ExposureKind, Gates, IndexState, Propose, Recall, SessionOpened,
+    SessionSpec, StepAnswer, StepOp, StepResult, ToolResult, Write, Written,
 };
-use ancile_engine::{Caller, Engine, EngineConfig, Refusal, ScreenPolicy};
+use ancile_engine::{Caller, Engine, EngineConfig, IndexConfig, Refusal, ScreenPolicy};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -42,6 +42,19 @@ pub fn main_namespace() -> NamespaceName {
     NamespaceName::new("main").unwrap()
 }
 
+/// Few entries in memory, so that every test meets segments.
+fn index() -> IndexConfig {
+    sealing(7)
+}
+
+/// An index that seals from so many records on.
+pub fn sealing(records: u32) -> IndexConfig {
+    IndexConfig {
+        seal_records: std::num::NonZeroU32::new(records).unwrap(),
+        ..IndexConfig::default()
+    }
+}
+
 impl World {
     pub fn new() -> Self {
         Self::with(Gates::Enforce, true)
@@ -66,18 +79,31 @@ impl World {
     pub fn reopen_under(self, policy: &str) -> Result<Self, Refusal> {
         let Self { dir, engine, .. } = self;
         engine.close();
-        Self::open_under(dir, Gates::Enforce, true, &policy.parse().unwrap())
+        Self::open_under(
+            dir,
+            (Gates::Enforce, true),
+            &policy.parse().unwrap(),
+            index(),
+        )
     }
 
     pub fn open(dir: tempfile::TempDir, gates: Gates, screening: bool) -> Result<Self, Refusal> {
-        Self::open_under(dir, gates, screening, &ScreenPolicy::default())
+        Self::open_with(dir, (gates, screening), index())
+    }
+
+    pub fn open_with(
+        dir: tempfile::TempDir,
+        gates: (Gates, bool),
+        index: IndexConfig,
+    ) -> Result<Self, Refusal> {
+        Self::open_under(dir, gates, &ScreenPolicy::default(), index)
     }
 
     fn open_under(
         dir: tempfile::TempDir,
-        gates: Gates,
-        screening: bool,
+        (gates, screening): (Gates, bool),
         policy: &ScreenPolicy,
+        index: IndexConfig,
     ) -> Result<Self, Refusal> {
         let home = dir.path().join("home");
         let config = EngineConfig {
@@ -85,6 +111,7 @@ impl World {
             gates,
             screening,
             screen_policy: policy.clone(),
+            index,
         };
         let (engine, _) = Engine::open(config)?;
         let caller = |role: &str| {
@@ -111,6 +138,17 @@ impl World {
         let Self { dir, engine, .. } = self;
         engine.close();
         Self::open(dir, Gates::Enforce, true).unwrap()
+    }
+
+    /// Waits until nothing is left to be sealed, merged, swept or compared.
+    pub fn settled(&self) -> IndexState {
+        loop {
+            let state = self.engine.index_state(&self.operator).unwrap();
+            if !state.busy {
+                return state;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 
     pub fn session(&self, mode: SessionMode) -> SessionOpened {
@@ -223,10 +261,7 @@ pub fn expose(kind: ExposureKind, channel: Option<Channel>, text: &str) -> StepO
 pub fn recall(query: &str) -> Recall {
     Recall {
         query: query.to_owned(),
-        k: None,
-        tokens: None,
-        max_class: None,
-        bound: None,
+        ..Recall::default()
     }
 }
 

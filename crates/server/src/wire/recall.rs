@@ -80,6 +80,7 @@ impl RecallBody {
             tokens: count("tokens", self.tokens, 1..=u32::MAX)?,
             max_class: bare(self.max_class),
             bound: self.bound.map(|bound| bound.0.spec()).transpose()?,
+            ..Recall::default()
         })
     }
 }

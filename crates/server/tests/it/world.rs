@@ -4,7 +4,7 @@
 use crate::document::has_problem;
 use ancile_engine::api::Gates;
 use ancile_engine::counts::Counts;
-use ancile_engine::{Engine, EngineConfig};
+use ancile_engine::{Engine, EngineConfig, IndexConfig};
 use ancile_server::{Limits, ServerHandle, Verb};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
@@ -148,6 +148,7 @@ impl World {
             gates: Gates::Enforce,
             screening: true,
             screen_policy: ancile_engine::ScreenPolicy::default(),
+            index: IndexConfig::default(),
         };
         let (engine, _) = Engine::open(config).unwrap();
         let key = |role: &str| {

@@ -3,7 +3,7 @@
 
 use super::head::{Head, MODEL_BYTES_MAX, Model, SectionHead};
 use super::{CHUNK_BYTES, ROWS_MAX, Row, Section, chunk_list, list_digest};
-use ancile_core::Digest;
+use ancile_core::{Digest, EntryId};
 use std::collections::BTreeMap;
 
 /// What does not fit into a segment.
@@ -187,6 +187,12 @@ impl Draft {
         Ok(())
     }
 
+    /// Whether each entry needs a vector.
+    #[must_use]
+    pub fn has_vectors(&self) -> bool {
+        self.model.is_some()
+    }
+
     /// Entries so far.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -229,6 +235,7 @@ impl Draft {
             length_total: self.lengths.iter().copied().map(u64::from).sum(),
             first: self.rows.first().map_or(0, |row| row.seq),
             last: self.rows.last().map_or(0, |row| row.seq),
+            ids: self.id_range(),
             model: self.model,
             sections: sections
                 .iter()
@@ -236,6 +243,12 @@ impl Draft {
                 .collect(),
         };
         Ok(Built { head, sections })
+    }
+
+    fn id_range(&self) -> (EntryId, EntryId) {
+        let none = EntryId::from_bytes([0; 16]);
+        let ids = || self.rows.iter().map(|row| row.id);
+        (ids().min().unwrap_or(none), ids().max().unwrap_or(none))
     }
 
     fn row_bytes(&self, wanted: impl Fn(&Row) -> bool) -> Vec<u8> {

@@ -2,7 +2,7 @@
 //! The head of a segment: what it covers, and the digests of its sections.
 
 use super::Section;
-use ancile_core::Digest;
+use ancile_core::{Digest, EntryId};
 
 /// Which model made the vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Head {
     pub first: u64,
     /// Sequence number of the last entry.
     pub last: u64,
+    /// The lowest and the highest entry id.
+    pub ids: (EntryId, EntryId),
     /// Which model made the vectors; none where there are none.
     pub model: Option<Model>,
     pub(super) sections: Vec<SectionHead>,
@@ -52,6 +54,12 @@ impl Head {
         self.sections.get(at).copied().unwrap_or(none)
     }
 
+    /// Whether an entry of this id can be in the segment.
+    #[must_use]
+    pub fn may_have(&self, id: &EntryId) -> bool {
+        self.ids.0 <= *id && *id <= self.ids.1
+    }
+
     /// The bytes whose SHA-256 is the segment's digest.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
@@ -60,6 +68,8 @@ impl Head {
         out.extend(self.length_total.to_le_bytes());
         out.extend(self.first.to_le_bytes());
         out.extend(self.last.to_le_bytes());
+        out.extend(self.ids.0.bytes());
+        out.extend(self.ids.1.bytes());
         let (name, dim) = match &self.model {
             Some(model) => (model.name.as_str(), model.dim),
             None => ("", 0),
@@ -83,6 +93,10 @@ impl Head {
             length_total: u64::from_le_bytes(take(&mut rest)?),
             first: u64::from_le_bytes(take(&mut rest)?),
             last: u64::from_le_bytes(take(&mut rest)?),
+            ids: (
+                EntryId::from_bytes(take(&mut rest)?),
+                EntryId::from_bytes(take(&mut rest)?),
+            ),
             model: None,
             sections: Vec::new(),
         };

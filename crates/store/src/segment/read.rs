@@ -5,9 +5,8 @@ use super::head::Head;
 use super::{CHUNK_BYTES, ROW_BYTES, Row, Section, list_digest};
 use crate::fault::ReadError;
 use ancile_core::{Digest, EntryId};
-use std::cell::OnceCell;
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Where the chunks of a tenant's segments are.
 pub trait ChunkSource {
@@ -73,8 +72,8 @@ pub enum SegmentError {
 pub struct Segment {
     digest: Digest,
     head: Head,
-    whole: [OnceCell<Vec<u8>>; 10],
-    lists: [OnceCell<Vec<u8>>; 10],
+    whole: [OnceLock<Vec<u8>>; 10],
+    lists: [OnceLock<Vec<u8>>; 10],
 }
 
 /// Where the postings of a term are.

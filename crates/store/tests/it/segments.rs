@@ -116,13 +116,15 @@ fn comparing_beside_finds_each_kind_of_damage() {
     use ancile_store::Place::{Bare, Damaged};
     let wanted = [
         (0, Damaged(DamageKind::Edited)),
-        (1, Bare),
-        (2, Bare),
+        (1, Bare(LeafKind::Record)),
+        (2, Bare(LeafKind::Control)),
         (3, Damaged(DamageKind::Missing)),
         (4, Damaged(DamageKind::Content)),
     ];
     assert_eq!(found, wanted);
-    assert!(beside.content(&acme(), 4, &leaves[4]).unwrap().is_none());
+    let leaf = |seq: u64| beside.leaf(&acme(), seq, &leaves[seq as usize]).unwrap();
+    assert_eq!(leaf(0), None);
+    assert!(leaf(4).is_some_and(|(_, content)| content.is_none()));
 }
 
 #[test]
