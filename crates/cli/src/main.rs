@@ -133,6 +133,9 @@ enum Command {
     Migrate,
     /// Put a backup in the place of the store, and say what is lost
     Restore(backup::Restore),
+    /// List or set quotas
+    #[command(subcommand)]
+    Quota(admin::Quota),
     /// Print the signed head of the log
     Checkpoint,
     /// Say how the store stands
@@ -223,6 +226,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Backup(args) => backup::backup(&place, &args),
         Command::Migrate => migrate::run(&place),
         Command::Restore(args) => backup::restore(&place, &args),
+        Command::Quota(args) => admin::quota(&place, &args),
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
         Command::Integrity => admin::integrity(&place),

@@ -5,7 +5,8 @@ mod lists;
 mod step;
 
 pub use lists::{
-    Descendant, Erasure, NamespaceView, PageSpec, PrincipalView, ProvenLog, TenantView,
+    Descendant, Erasure, NamespaceView, PageSpec, PrincipalView, ProvenLog, QuotaSpec, QuotaView,
+    TenantView,
 };
 pub use step::{
     BoundSpec, CallAnswer, ContextPack, Explained, Expose, ExposureKind, Filter, PackItem, Propose,
@@ -36,6 +37,8 @@ pub const ANSWER_SECONDS: i64 = 86_400;
 pub const ANSWER_BYTES_MAX: usize = 262_144;
 /// Most such answers of one credential; older ones go.
 pub const ANSWERS_MAX: usize = 1_000;
+/// Most entries that one write evicts to make room.
+pub const EVICTIONS_MAX: usize = 256;
 /// Most items on one page of a list.
 pub const PAGE_MAX: usize = 200;
 /// Most asks of one session that wait at the same time; further ones are denied.
@@ -178,7 +181,8 @@ pub struct EntryView {
     pub created: Micros,
     /// Its state.
     pub state: EntryState,
-    /// The text; absent where it must not leave (broken, discarded or erased).
+    /// The text; absent where it must not leave (broken, discarded, erased
+    /// or evicted).
     pub text: Option<String>,
     /// For a task: when it is due and what it does.
     pub task: Option<TaskSpec>,
@@ -197,6 +201,8 @@ pub enum EntryState {
     Discarded,
     /// Its content was destroyed.
     Erased,
+    /// Its content went to make room under a quota.
+    Evicted,
     /// Its lineage is broken, with the reason.
     Broken(String),
 }

@@ -213,7 +213,7 @@ pub(crate) fn audit_at(
         _ => None,
     };
     let erasures = |body: &[u8]| match Event::decode(body) {
-        Ok(Event::Erased { hash, .. }) => Some(hash),
+        Ok(Event::Erased { hash, .. } | Event::Evicted { hash, .. }) => Some(hash),
         _ => None,
     };
     let mut audit = ancile_store::Audit::new(dir, &key);

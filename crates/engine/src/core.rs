@@ -139,8 +139,13 @@ impl Core {
         }
         let sealed: Vec<_> = tenants.iter().map(|(n, t)| (n.clone(), t.sealed)).collect();
         self.upkeep.restart(&sealed);
-        for line in self.state.erased.iter() {
-            self.upkeep.purge(&line.tenant, line.entry);
+        for (name, tenant) in &tenants {
+            for id in tenant.gone() {
+                self.upkeep.purge(name, id);
+            }
+            if !tenant.usage.quotas.is_empty() {
+                self.count_usage(name)?;
+            }
         }
         self.sweep_unnamed()
     }
@@ -565,6 +570,7 @@ pub(crate) fn entry_of(
         origin,
         fingerprint: Arc::new(fingerprint(text.as_deref().unwrap_or_default())),
         tokens: crate::recall::tokens_of(text.as_deref().unwrap_or_default()),
+        bytes: content.map_or(0, |(_, b)| u32::try_from(b.len()).unwrap_or(u32::MAX)),
         damaged,
         task,
         record: Arc::new(record),

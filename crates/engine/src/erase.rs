@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::home::Home;
 use crate::refusal::{Fault, Refusal};
 use crate::review::reviews;
-use crate::state::{Entry, Key, Tenant};
+use crate::state::{Entry, Key, Piece, Tenant, whose};
 use crate::turn::{PERSONS_KEY, Turn, forbidden, internal, not_found, parents_of};
 use ancile_core::{Digest, EntryId, PrincipalName, Role, SessionId, TenantName};
 use std::collections::HashSet;
@@ -188,6 +188,8 @@ fn destroy(
 ) -> Result<(), Refusal> {
     let removed = turn.core.store()?.remove_content(tenant, entry.seq);
     removed.map_err(|fault| turn.core.lost(&fault))?;
+    turn.usage_mut(tenant)?
+        .remove(&whose(&entry.record), Piece::of(entry));
     turn.core.index.erase(place_of(entry), entry.seq);
     turn.core.purge(tenant, entry.seq, entry.record.id);
     let stood = turn.tenant(tenant)?.entry_in_use(entry);

@@ -442,6 +442,30 @@ pub(crate) enum Event {
         #[serde(with = "text::list")]
         kept: Vec<EntryId>,
     },
+    /// A quota was set, or taken away where it has no limit.
+    QuotaSet {
+        #[serde(with = "text::option")]
+        namespace: Option<NamespaceName>,
+        #[serde(with = "text::option")]
+        principal: Option<PrincipalName>,
+        entries: Option<u64>,
+        bytes: Option<u64>,
+        #[serde(with = "text")]
+        by: PrincipalName,
+    },
+    /// The content of a class 4 entry went to make room under a quota.
+    Evicted {
+        #[serde(with = "text")]
+        entry: EntryId,
+        #[serde(with = "text")]
+        hash: Digest,
+        #[serde(with = "text")]
+        at: Micros,
+        /// Whether it was in use.
+        stood: bool,
+        /// Which quota, in words.
+        quota: String,
+    },
     Fired {
         #[serde(with = "text")]
         task: EntryId,

@@ -3,11 +3,11 @@
 
 use crate::api::{
     Erasure, IndexState, Integrity, KeyMade, NamespaceView, Page, PageSpec, PrincipalView,
-    ProvenLog, SessionView, TenantView, Write, Written,
+    ProvenLog, QuotaSpec, QuotaView, SessionView, TenantView, Write, Written,
 };
 use crate::caller::Caller;
 use crate::refusal::Refusal;
-use crate::{Engine, admin, audit, erase, lists, review, write};
+use crate::{Engine, admin, audit, erase, lists, quota, review, write};
 use ancile_core::{EntryId, NamespaceName, PrincipalName};
 
 /// Owned form of a [`PageSpec`], to cross to the writer's thread.
@@ -112,6 +112,17 @@ impl Engine {
     /// Destroys the content of an entry, and says what was derived from it and is kept.
     pub fn erase(&self, by: &Caller, id: EntryId) -> Result<Erasure, Refusal> {
         self.with(by, move |t, k| erase::erase(t, k, &id))
+    }
+
+    /// Sets a quota; without a limit it is taken away.
+    pub fn set_quota(&self, by: &Caller, spec: QuotaSpec) -> Result<(), Refusal> {
+        self.with(by, move |t, k| quota::set(t, k, spec))
+    }
+
+    /// Lists quotas with what is kept under each, in order of namespace and principal.
+    pub fn quotas(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<QuotaView>, Refusal> {
+        let part = Part::from(page);
+        self.with(by, move |t, k| quota::list(t, k, part.spec()))
     }
 
     /// Has a task fire no more.

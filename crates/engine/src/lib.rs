@@ -27,6 +27,7 @@ mod lists;
 mod look;
 mod migrate;
 mod once;
+mod quota;
 mod read;
 mod recall;
 mod refusal;

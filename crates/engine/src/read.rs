@@ -109,7 +109,12 @@ fn erased_view(turn: &Turn<'_>, key: &Key, entry: &Entry) -> Result<EntryView, R
     let class = turn
         .tenant(&key.tenant)?
         .class_today(entry, &viewer(key, entry));
-    Ok(bare_view(entry, class, EntryState::Erased))
+    let evicted = turn.tenant(&key.tenant)?.fate(&entry.record.id).evicted;
+    let state = match evicted {
+        true => EntryState::Evicted,
+        false => EntryState::Erased,
+    };
+    Ok(bare_view(entry, class, state))
 }
 
 /// An entry without its content.

@@ -5,8 +5,10 @@
 
 mod answers;
 mod apply;
+mod usage;
 
 pub(crate) use answers::Answers;
+pub(crate) use usage::{Most, Piece, Scope, Usage, whose};
 
 use crate::api::{ApprovalState, KeySpec, TaskSpec};
 use crate::erase::ErasedLine;
@@ -127,6 +129,8 @@ pub(crate) struct Fate {
     pub cancelled: bool,
     /// When its content was destroyed.
     pub erased: Option<Micros>,
+    /// It went to make room under a quota, and nobody asked for that.
+    pub evicted: bool,
     /// It was in use when it was erased: it still stands in the place of what it replaced.
     pub stood: bool,
 }
@@ -147,6 +151,8 @@ pub(crate) struct Entry {
     pub origin: OriginKey,
     pub fingerprint: Arc<Fingerprint>,
     pub tokens: u32,
+    /// Length of its content.
+    pub bytes: u32,
     pub damaged: Option<Broken>,
     pub task: Option<TaskSpec>,
 }
@@ -236,6 +242,8 @@ pub(crate) struct Tenant {
     pub wrote: HashTrieSetSync<Digest>,
     /// Answers kept for requests that are carried out once.
     pub answers: Answers,
+    /// What is kept, and the quotas over it.
+    pub usage: Usage,
     /// How many entries of each namespace lost their content before the store was opened.
     pub lost: RedBlackTreeMapSync<NamespaceName, u32>,
 }
@@ -265,6 +273,7 @@ impl Tenant {
             approvals: RedBlackTreeMapSync::new_sync(),
             wrote: HashTrieSetSync::new_sync(),
             answers: Answers::new(),
+            usage: Usage::new(),
         }
     }
 
@@ -387,6 +396,12 @@ impl Tenant {
                 *lost = lost.saturating_sub(1);
             }
         }
+    }
+
+    /// The entries whose content was destroyed.
+    pub(crate) fn gone(&self) -> Vec<EntryId> {
+        let gone = self.fates.iter().filter(|(_, fate)| fate.erased.is_some());
+        gone.map(|(id, _)| *id).collect()
     }
 
     fn edit_fate(&mut self, id: &EntryId, edit: impl FnOnce(&mut Fate)) {

@@ -14,7 +14,7 @@ use crate::event::{Event, Shown};
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
-use crate::state::{Key, Tenant, texts_of};
+use crate::state::{Key, Piece, Tenant, Usage, texts_of, whose};
 use ancile_core::{
     ArgKind, Broken, CanonicalValue, DerivationRecord, Digest, Micros, NamespaceName, Salt,
     SessionId, TenantName, content_commitment,
@@ -284,6 +284,7 @@ impl<'a> Turn<'a> {
         let hash = ancile_core::record_hash(&body);
         let seq = self.append(&tenant, &body, Some((salt, bytes)))?;
         let (entry, text) = entry_of(seq, record, hash, Some((salt, bytes)));
+        let (place, piece) = (whose(&entry.record), Piece::of(&entry));
         if let Some(text) = text {
             let vector = self.core.embedding.vector(&text);
             index_entry(&mut self.core.index, &entry, &text, vector.as_deref());
@@ -292,7 +293,14 @@ impl<'a> Turn<'a> {
             .state
             .add_record(&tenant, entry)
             .map_err(|e| internal(&e))?;
+        self.usage_mut(&tenant)?.add(place, piece);
         Ok((seq, hash))
+    }
+
+    /// What a tenant keeps, to be counted on.
+    pub(crate) fn usage_mut(&mut self, tenant: &TenantName) -> Result<&mut Usage, Refusal> {
+        let tenant = self.core.state.tenant_mut(tenant);
+        tenant.map(|t| &mut t.usage).map_err(|e| internal(&e))
     }
 
     fn append(

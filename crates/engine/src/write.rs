@@ -164,6 +164,8 @@ fn finish(
         .filter(|_| person)
         .map(ToString::to_string)
         .collect();
+    let whose = (&record.namespace, &record.origin.principal);
+    crate::quota::room(turn, &key.tenant, whose, bytes.len())?;
     let (seq, hash) = turn.put(record, salt, bytes)?;
     Ok(Written {
         id,

@@ -16,6 +16,7 @@ mod damage;
 mod erase;
 mod fault;
 mod group;
+mod kept;
 mod load;
 mod lock;
 mod migrate;

@@ -262,6 +262,66 @@ fn reaching(keys: &[Value], namespace: &str) -> Vec<Value> {
     keys.iter().filter(reaches).cloned().collect()
 }
 
+/// `ancile quota`
+#[derive(Subcommand)]
+pub enum Quota {
+    /// List quotas with what is kept under each
+    List {
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Set the most that may be kept; without a limit, take the quota away
+    Set {
+        /// Of a namespace; with a principal, of that one in it
+        #[arg(long, required_unless_present = "principal")]
+        namespace: Option<String>,
+        /// Of a principal
+        #[arg(long)]
+        principal: Option<String>,
+        /// Most entries
+        #[arg(long)]
+        entries: Option<u64>,
+        /// Most bytes of contents
+        #[arg(long)]
+        bytes: Option<u64>,
+    },
+}
+
+/// Runs `ancile quota`.
+pub fn quota(place: &Place, args: &Quota) -> Result<Answer, Failure> {
+    let server = place.connect(KeyRole::Operator)?;
+    match args {
+        Quota::List { page } => {
+            let value = server.get(&format!("/v1/quotas{}", page.query(&[])))?;
+            let columns = [
+                "namespace",
+                "principal",
+                "entries",
+                "used_entries",
+                "bytes",
+                "used_bytes",
+                "untrusted_entries",
+            ];
+            Ok(Answer::page(value, &columns))
+        }
+        Quota::Set {
+            namespace,
+            principal,
+            entries,
+            bytes,
+        } => {
+            let body = given([
+                ("namespace", json!(namespace)),
+                ("principal", json!(principal)),
+                ("entries", json!(entries)),
+                ("bytes", json!(bytes)),
+            ]);
+            server.put("/v1/quotas", &body)?;
+            Ok(Answer::plain(json!({ "quota": body })))
+        }
+    }
+}
+
 /// `ancile manifest`
 #[derive(Subcommand)]
 pub enum Manifest {

@@ -501,6 +501,10 @@ fn operators_list_change_and_rotate() {
     let opened = scene.json(&["session", "open"]);
     let sessions = scene.json(&["session", "list"]);
     assert_eq!(sessions["items"][0]["id"], opened["id"]);
+    let set = ["quota", "set", "--namespace", "main", "--entries", "9"];
+    assert_eq!(scene.run(&set).code, 0);
+    let quotas = scene.json(&["quota", "list"]);
+    assert_eq!(quotas["items"][0]["entries"], 9);
     let state = scene.json(&["integrity"]);
     assert_eq!(
         (&state["integrity"], &state["problems"]),

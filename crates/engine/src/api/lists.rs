@@ -87,6 +87,32 @@ pub struct Erasure {
     pub sessions_closed: Vec<SessionId>,
 }
 
+/// The most that may be kept in a namespace, of a principal, or of one in the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotaSpec {
+    /// The namespace; `None`: all of them.
+    pub namespace: Option<NamespaceName>,
+    /// The principal that wrote; `None`: all of them.
+    pub principal: Option<PrincipalName>,
+    /// Most entries; `None`: no limit.
+    pub entries: Option<u64>,
+    /// Most bytes of contents; `None`: no limit. Without either limit there is no quota.
+    pub bytes: Option<u64>,
+}
+
+/// A quota, and what is kept under it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotaView {
+    /// The quota.
+    pub spec: QuotaSpec,
+    /// Entries that are kept.
+    pub used_entries: u64,
+    /// Bytes of their contents.
+    pub used_bytes: u64,
+    /// Of the entries, those of class 4, which can be evicted.
+    pub untrusted_entries: u64,
+}
+
 /// The part of a tenant's log that a consistency proof speaks of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProvenLog {

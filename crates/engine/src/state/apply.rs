@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What follows from one event of a tenant's log.
 
-use super::{ApprovalRow, MandateRow, Namespace, PermitRow, Replacement, Sealed, Shelf, Tenant};
+use super::{
+    ApprovalRow, MandateRow, Most, Namespace, PermitRow, Replacement, Scope, Sealed, Shelf, Tenant,
+};
 use crate::api::{ApprovalState, SessionSpec};
 use crate::event::{Decided, Event, Parked, SealedSegment, roots_from_text};
 use crate::index::Partition;
@@ -23,24 +25,10 @@ impl Tenant {
             | Event::KeyMade { .. }
             | Event::KeyRevoked { .. }
             | Event::KeyEnds { .. } => Err("event belongs to the whole store".to_owned()),
-            Event::NamespaceMade {
-                name,
-                readers,
-                writers,
-            }
-            | Event::NamespaceChanged {
-                name,
-                readers,
-                writers,
-                ..
-            } => {
-                let namespace = Namespace {
-                    readers: readers.clone(),
-                    writers: writers.clone(),
-                };
-                self.namespaces.insert_mut(name.clone(), namespace);
-                Ok(())
-            }
+            Event::NamespaceMade { .. }
+            | Event::NamespaceChanged { .. }
+            | Event::QuotaSet { .. }
+            | Event::Answered { .. } => self.apply_own(seq, event),
             Event::ManifestSet { .. }
             | Event::MandateGranted { .. }
             | Event::MandateRevoked { .. }
@@ -54,10 +42,6 @@ impl Tenant {
             Event::Redeemed { permit } => {
                 let row = self.permits.get_mut(permit).ok_or("no such permit")?;
                 row.redeemed = true;
-                Ok(())
-            }
-            Event::Answered { .. } => {
-                self.answers.apply(seq, event);
                 Ok(())
             }
             Event::Parked(parked) => self.apply_parked(parked),
@@ -80,6 +64,7 @@ impl Tenant {
             | Event::Discarded { .. }
             | Event::Cancelled { .. }
             | Event::Erased { .. }
+            | Event::Evicted { .. }
             | Event::Fired { .. } => self.apply_entry(event),
         }
     }
@@ -92,6 +77,59 @@ impl Tenant {
         };
         self.approvals.insert_mut(parked.id, row);
         Ok(())
+    }
+
+    /// What is the tenant's own: its namespaces, quotas and kept answers.
+    fn apply_own(&mut self, seq: u64, event: &Event) -> Result<(), String> {
+        match event {
+            Event::NamespaceMade {
+                name,
+                readers,
+                writers,
+            }
+            | Event::NamespaceChanged {
+                name,
+                readers,
+                writers,
+                ..
+            } => {
+                let namespace = Namespace {
+                    readers: readers.clone(),
+                    writers: writers.clone(),
+                };
+                self.namespaces.insert_mut(name.clone(), namespace);
+            }
+            Event::QuotaSet {
+                namespace,
+                principal,
+                entries,
+                bytes,
+                ..
+            } => {
+                let scope = Scope {
+                    namespace: namespace.clone(),
+                    principal: principal.clone(),
+                };
+                let most = Most {
+                    entries: *entries,
+                    bytes: *bytes,
+                };
+                self.set_quota(scope, most);
+            }
+            Event::Answered { .. } => {
+                self.answers.apply(seq, event);
+            }
+            _ => return Err("not an event of the tenant's own".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn set_quota(&mut self, scope: Scope, most: Most) {
+        if most.entries.is_none() && most.bytes.is_none() {
+            self.usage.quotas.remove_mut(&scope);
+        } else {
+            self.usage.quotas.insert_mut(scope, most);
+        }
     }
 
     fn apply_policy(&mut self, event: &Event) -> Result<(), String> {
@@ -288,6 +326,22 @@ impl Tenant {
         }
     }
 
+    /// The content of an entry was destroyed.
+    fn apply_gone(&mut self, event: &Event) {
+        match event {
+            Event::Evicted {
+                entry, at, stood, ..
+            } => {
+                self.erase(entry, *at, *stood);
+                self.edit_fate(entry, |fate| fate.evicted = true);
+            }
+            Event::Erased {
+                entry, at, stood, ..
+            } => self.erase(entry, *at, *stood),
+            _ => {}
+        }
+    }
+
     fn apply_entry(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::Superseded {
@@ -336,11 +390,7 @@ impl Tenant {
                 });
                 self.shelf.remove_mut(entry);
             }
-            Event::Erased {
-                entry, at, stood, ..
-            } => {
-                self.erase(entry, *at, *stood);
-            }
+            Event::Evicted { .. } | Event::Erased { .. } => self.apply_gone(event),
             Event::Cancelled { task, .. } => {
                 self.edit_fate(task, |fate| fate.cancelled = true);
             }

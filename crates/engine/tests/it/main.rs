@@ -23,6 +23,7 @@ mod lists;
 mod odd_orders;
 mod once;
 mod promises;
+mod quota;
 mod recall;
 mod screened;
 mod segments;

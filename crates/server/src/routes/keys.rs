@@ -6,7 +6,8 @@ use crate::problem::Problem;
 use crate::wire::health::HealthBody;
 use crate::wire::key::{KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody};
 use crate::wire::lists::{
-    IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, TenantViewBody,
+    IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, QuotaBody,
+    QuotaViewBody, TenantViewBody,
 };
 use crate::wire::spelled::bare_list;
 use ancile_engine::Engine;
@@ -80,6 +81,19 @@ pub(crate) fn change_namespace(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let (readers, writers) = (bare_list(body.readers), bare_list(body.writers));
     ask.engine
         .change_namespace(ask.caller, name, readers, writers)?;
+    Ok(Reply::nothing())
+}
+
+/// Lists quotas.
+pub(crate) fn quotas(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let page = ask.engine.quotas(ask.caller, ask.query().page()?)?;
+    Reply::page::<_, QuotaViewBody>(page)
+}
+
+/// Sets a quota, or takes one away.
+pub(crate) fn set_quota(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let spec = ask.json::<QuotaBody>()?.spec()?;
+    ask.engine.set_quota(ask.caller, spec)?;
     Ok(Reply::nothing())
 }
 

@@ -18,7 +18,8 @@ use crate::wire::entry::{
 use crate::wire::health::HealthBody;
 use crate::wire::key::{KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody};
 use crate::wire::lists::{
-    IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, TenantViewBody,
+    IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, QuotaBody,
+    QuotaViewBody, TenantViewBody,
 };
 use crate::wire::mandate::{DraftBody, MandateBody, MandateViewBody, ManifestSetBody};
 use crate::wire::query::{CONSISTENCY, NAMESPACE_PAGE, PAGE, TASK_PAGE};
@@ -218,6 +219,15 @@ pub const ROUTES: &[Route] = &[
         keys::change_namespace,
     )
     .takes::<NamespaceListsBody>(),
+    get("/v1/quotas", "List quotas", keys::quotas)
+        .with_query(PAGE)
+        .gives::<List<QuotaViewBody>>(),
+    put(
+        "/v1/quotas",
+        "Set a quota, or take one away",
+        keys::set_quota,
+    )
+    .takes::<QuotaBody>(),
     get(
         "/v1/integrity",
         "Say how the store stands, for an operator",

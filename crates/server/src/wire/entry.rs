@@ -170,7 +170,7 @@ pub(crate) struct EntryBody {
     author: Spelled<PrincipalName>,
     locator: String,
     created: i64,
-    /// `current`, `superseded`, `quarantined`, `discarded`, `erased` or `broken`.
+    /// `current`, `superseded`, `quarantined`, `discarded`, `erased`, `evicted` or `broken`.
     state: &'static str,
     /// Why it is quarantined or broken.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,6 +205,7 @@ fn state(state: EntryState) -> (&'static str, Option<String>) {
         EntryState::Quarantined(reason) => ("quarantined", Some(reason)),
         EntryState::Discarded => ("discarded", None),
         EntryState::Erased => ("erased", None),
+        EntryState::Evicted => ("evicted", None),
         EntryState::Broken(reason) => ("broken", Some(reason)),
     }
 }

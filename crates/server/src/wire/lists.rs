@@ -2,9 +2,12 @@
 //! Namespaces, principals and tenants in lists, and how the store stands for an operator.
 
 use super::health::HealthBody;
-use super::spelled::{Spelled, spelled_list};
+use super::spelled::{Spelled, bare, spelled_list};
+use crate::problem::Problem;
 use ancile_core::{NamespaceName, PrincipalName, Role, TenantName};
-use ancile_engine::api::{Integrity, NamespaceView, PrincipalView, TenantView};
+use ancile_engine::api::{
+    Integrity, NamespaceView, PrincipalView, QuotaSpec, QuotaView, TenantView,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +86,74 @@ impl From<TenantView> for TenantViewBody {
             name: Spelled(view.name),
             namespaces: view.namespaces,
             entries: view.entries,
+        }
+    }
+}
+
+/// The most that may be kept: in a namespace, of a principal, or of one in the other.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QuotaBody {
+    namespace: Option<Spelled<NamespaceName>>,
+    principal: Option<Spelled<PrincipalName>>,
+    /// Most entries.
+    #[schemars(range(min = 0, max = 9_007_199_254_740_991_i64))]
+    entries: Option<i64>,
+    /// Most bytes of contents; without either limit the quota is taken away.
+    #[schemars(range(min = 0, max = 9_007_199_254_740_991_i64))]
+    bytes: Option<i64>,
+}
+
+impl QuotaBody {
+    /// The quota.
+    pub(crate) fn spec(self) -> Result<QuotaSpec, Problem> {
+        let most = |name: &str, given: Option<i64>| {
+            let fits = |given: i64| {
+                let most = u64::try_from(given).ok().filter(|most| *most <= QUOTA_MAX);
+                most.ok_or_else(|| {
+                    let detail =
+                        format!("`{name}` is {given}; give a whole number from 0 to {QUOTA_MAX}");
+                    Problem::malformed("count_out_of_range", detail)
+                })
+            };
+            given.map(fits).transpose()
+        };
+        Ok(QuotaSpec {
+            namespace: bare(self.namespace),
+            principal: bare(self.principal),
+            entries: most("entries", self.entries)?,
+            bytes: most("bytes", self.bytes)?,
+        })
+    }
+}
+
+/// Highest limit of a quota: the last whole number that every reader of JSON takes (RFC 8259,
+/// section 6).
+const QUOTA_MAX: u64 = 9_007_199_254_740_991;
+
+/// A quota in a list, and what is kept under it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct QuotaViewBody {
+    namespace: Option<Spelled<NamespaceName>>,
+    principal: Option<Spelled<PrincipalName>>,
+    entries: Option<u64>,
+    bytes: Option<u64>,
+    used_entries: u64,
+    used_bytes: u64,
+    /// Of the entries, those of class 4, which can be evicted.
+    untrusted_entries: u64,
+}
+
+impl From<QuotaView> for QuotaViewBody {
+    fn from(view: QuotaView) -> Self {
+        Self {
+            namespace: view.spec.namespace.map(Spelled),
+            principal: view.spec.principal.map(Spelled),
+            entries: view.spec.entries,
+            bytes: view.spec.bytes,
+            used_entries: view.used_entries,
+            used_bytes: view.used_bytes,
+            untrusted_entries: view.untrusted_entries,
         }
     }
 }

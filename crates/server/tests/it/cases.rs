@@ -21,7 +21,7 @@ enum Outside {
 use Outside::{Apart, OperatorsMay, Refused};
 
 const SESSION: &str = "a session is seen and closed by who opened it and by its user";
-const TENANT: &str = "keys, principals, namespaces and tenants belong to operators";
+const TENANT: &str = "keys, principals, namespaces, quotas and tenants belong to operators";
 const POLICY: &str = "tools, mandates and sources belong to the tenant";
 const ASKS: &str = "an ask is seen by the user, the host and the operators of its session";
 const LOG: &str = "the log has leaves of all namespaces";
@@ -75,6 +75,8 @@ const OUTSIDE: &[(Verb, &str, Outside)] = &[
     (Verb::Post, "/v1/namespaces", Apart(TENANT)),
     (Verb::Get, "/v1/namespaces", Apart(TENANT)),
     (Verb::Put, "/v1/namespaces/{name}", Apart(TENANT)),
+    (Verb::Get, "/v1/quotas", Apart(TENANT)),
+    (Verb::Put, "/v1/quotas", Apart(TENANT)),
     (Verb::Get, "/v1/integrity", Apart(LOG)),
     (Verb::Get, "/v1/checkpoint", Apart(LOG)),
     (Verb::Get, "/v1/consistency", Apart(LOG)),

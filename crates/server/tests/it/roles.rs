@@ -291,6 +291,13 @@ pub const ROWS: &[Row] = &[
             Asked::put(format!("/v1/namespaces/{name}"), &body.to_string())
         },
     ),
+    (Verb::Get, "/v1/quotas", [200, 403, 403, 403], |_| {
+        Asked::get("/v1/quotas")
+    }),
+    (Verb::Put, "/v1/quotas", [204, 403, 403, 403], |_| {
+        let body = json!({"namespace": "main", "entries": 1_000_000});
+        Asked::put("/v1/quotas", &body.to_string())
+    }),
     (Verb::Get, "/v1/integrity", [200, 403, 403, 403], |_| {
         Asked::get("/v1/integrity")
     }),
