@@ -11,6 +11,7 @@ mod config;
 mod demo;
 mod failure;
 mod log;
+mod otlp;
 mod place;
 mod print;
 mod unseen;

@@ -11,6 +11,7 @@
 
 mod ask;
 mod body;
+mod families;
 pub mod limits;
 mod metrics;
 mod once;
@@ -22,8 +23,9 @@ mod routes;
 mod serve;
 mod wire;
 
+pub use families::{Family, FamilyKind, Point, PointValue};
 pub use limits::Limits;
-pub use metrics::MetricsAccess;
+pub use metrics::{Metrics, MetricsAccess};
 pub use openapi::openapi;
 pub use route::{Access, Route, Verb, router};
 pub use routes::ROUTES;

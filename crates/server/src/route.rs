@@ -237,15 +237,15 @@ struct Shared {
     slots: Arc<Semaphore>,
     bodies: body::Room,
     ids: Arc<RequestIds>,
-    metrics: Arc<Metrics>,
+    metrics: Metrics,
     rates: Arc<Buckets>,
 }
 
-/// The router over [`ROUTES`]; anything else is answered with a problem.
-pub fn router(engine: Engine, limits: Limits) -> Router {
+/// The router over [`ROUTES`]; anything else is answered with a problem. What it answers is counted
+/// in `metrics`.
+pub fn router(engine: Engine, limits: Limits, metrics: Metrics) -> Router {
     let slots = Arc::new(Semaphore::new(limits.requests));
     let bodies = Arc::new(Semaphore::new(limits.bodies_bytes));
-    let metrics = Arc::new(Metrics::new(engine.clone()));
     let shared = Shared {
         engine,
         limits,
@@ -372,7 +372,7 @@ impl Shared {
     /// Gives a request its id, and its place in the log.
     fn begin(&self, method: &'static str, path: &'static str) -> Begun {
         let id = self.ids.next();
-        let metrics = Arc::clone(&self.metrics);
+        let metrics = self.metrics.clone();
         // At the highest level, so that whatever is logged within says which request it was.
         let span = tracing::error_span!("request", request_id = id, method, path);
         let since = Instant::now();
@@ -414,7 +414,7 @@ struct Begun {
     route: (&'static str, &'static str),
     span: Span,
     since: Instant,
-    metrics: Arc<Metrics>,
+    metrics: Metrics,
 }
 
 impl Begun {

@@ -2,6 +2,7 @@
 //! Connections: accepted under limits, and ended in order.
 
 use crate::limits::{HEAD_BYTES_MAX, Limits};
+use crate::metrics::Metrics;
 use crate::route::{Peer, router};
 use ancile_engine::Engine;
 use axum::Router;
@@ -31,12 +32,12 @@ const THREADS: usize = 2;
 /// commands are to find the server, its starter tells the address by [`Engine::set_address`]: one
 /// that ends with the command that started it must not be found.
 pub async fn serve(
-    engine: Engine,
+    (engine, metrics): (Engine, Metrics),
     listener: TcpListener,
     limits: Limits,
     shutdown: impl Future<Output = ()> + Send,
 ) {
-    let app = router(engine, limits);
+    let app = router(engine, limits, metrics);
     let places = Arc::new(Semaphore::new(limits.connections));
     let (stop, stopped) = watch::channel(());
     let mut open = JoinSet::new();
@@ -116,6 +117,7 @@ async fn connection(
 #[derive(Debug)]
 pub struct ServerHandle {
     address: SocketAddr,
+    metrics: Metrics,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
@@ -150,6 +152,8 @@ impl ServerHandle {
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, started) = mpsc::channel();
+        let metrics = Metrics::new(engine.clone());
+        let counted = metrics.clone();
         let run = move || {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(THREADS)
@@ -164,7 +168,7 @@ impl ServerHandle {
                     // Resolves also when the handle is dropped.
                     let _ = stopped.await;
                 };
-                serve(engine, listener, limits, end).await;
+                serve((engine, counted), listener, limits, end).await;
                 Ok(())
             })
         };
@@ -173,6 +177,7 @@ impl ServerHandle {
             .spawn(run)?;
         let mut handle = Self {
             address,
+            metrics,
             stop: Some(stop),
             thread: Some(thread),
         };
@@ -186,6 +191,12 @@ impl ServerHandle {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// Stops: takes no more connections, lets requests under way end, and waits for the thread.

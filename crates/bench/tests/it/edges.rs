@@ -34,7 +34,7 @@ const EDGES: [(&str, &[&str]); 11] = [
 const ONLY: [(&str, &[&str]); 1] = [("core", &["sha2"])];
 
 /// Who alone may use a third-party crate.
-const ONLY_IN: [(&str, &[&str]); 16] = [
+const ONLY_IN: [(&str, &[&str]); 20] = [
     ("anyhow", &["cli", "bench"]),
     ("rusqlite", &["store"]),
     ("cedar-policy", &["policy"]),
@@ -47,6 +47,10 @@ const ONLY_IN: [(&str, &[&str]); 16] = [
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
     ("prometheus-client", &["server"]),
+    ("opentelemetry", &["cli"]),
+    ("opentelemetry_sdk", &["cli"]),
+    ("tracing-opentelemetry", &["cli"]),
+    ("rustix", &["cli"]),
     ("toml", &["cli"]),
     ("strsim", &["cli"]),
     ("ureq", &["cli"]),

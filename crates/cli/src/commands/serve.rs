@@ -3,7 +3,7 @@
 
 use crate::config::{Flag, Settings};
 use crate::failure::{Exit, Failure};
-use crate::log;
+use crate::log::Log;
 use crate::place::{self, KeyRole, Place};
 use crate::print;
 use ancile_engine::{Engine, Gates, PartKind};
@@ -61,7 +61,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     let mut sources = place.sources.clone();
     sources.flags.extend(args.flags());
     let settings = sources.load()?.settings;
-    log::to_stderr(&settings)?;
+    let log = Log::start(&settings)?;
     let signals = Signals::catch()?;
     // Before a store is made: a run that cannot serve leaves nothing behind.
     let listener = listen(place, settings.listen)?;
@@ -81,6 +81,8 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     engine.counts().set_slow_commit(settings.slow_commit);
     let server = place::spawn(engine.clone(), listener, settings.limits)?;
     engine.set_address(&server.address().to_string())?;
+    #[cfg(feature = "otlp")]
+    let exported = crate::otlp::Exported::start(&settings, server.metrics().clone())?;
     let (address, screening) = (server.address(), settings.screening);
     tracing::info!(%address, gates = ?settings.gates, screening, "serving");
     let welcome = Welcome {
@@ -103,7 +105,10 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
             format!("the server ended with a fault: {fault}"),
         )
     });
+    #[cfg(feature = "otlp")]
+    drop(exported);
     engine.close();
+    log.end();
     ended.map(|()| Exit::Done)
 }
 

@@ -42,6 +42,10 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// How long a commit may take before the store counts as degraded.
     pub slow_commit: Duration,
+    /// Where traces and metrics are exported to; nowhere where it is empty.
+    pub otlp_endpoint: String,
+    /// How often metrics are exported.
+    pub otlp_interval: Duration,
     /// What one caller may take of the server.
     pub limits: Limits,
 }
@@ -67,6 +71,8 @@ impl Default for Settings {
             log_level: LOG_LEVEL.to_owned(),
             log_format: LogFormat::Auto,
             slow_commit: counts::SLOW_COMMIT,
+            otlp_endpoint: String::new(),
+            otlp_interval: Duration::from_secs(60),
             limits: Limits::default(),
         }
     }
@@ -199,6 +205,30 @@ pub const SETTINGS: &[Setting] = &[
                 _ => MetricsAccess::Operator,
             };
         },
+    },
+    Setting {
+        key: "otlp.endpoint",
+        kind: Kind::Form {
+            due: "the address of a collector, such as `http://127.0.0.1:4318`, or nothing",
+            check: |text| match text.strip_prefix("http://") {
+                _ if text.is_empty() => Ok(()),
+                Some(rest) if !rest.is_empty() && !rest.ends_with('/') => Ok(()),
+                _ => Err("it begins with `http://` and ends without `/`".to_owned()),
+            },
+        },
+        unit: "",
+        default: Value::fixed(""),
+        what: "Where traces and metrics go, by OTLP over plain HTTP with `/v1/traces` and \
+               `/v1/metrics` appended; only in a build with the cargo feature `otlp`.",
+        put: |to, value| value.text().clone_into(&mut to.otlp_endpoint),
+    },
+    Setting {
+        key: "otlp.interval_seconds",
+        kind: Kind::Whole { min: 1, max: 3_600 },
+        unit: "seconds",
+        default: Value::Whole(60),
+        what: "How often metrics are exported; besides, once at the end.",
+        put: |to, value| to.otlp_interval = Duration::from_secs(value.whole()),
     },
     Setting {
         key: "health.slow_commit_milliseconds",

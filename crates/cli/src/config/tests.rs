@@ -198,7 +198,7 @@ fn every_row_puts_its_value_somewhere_and_the_defaults_are_those_of_the_program(
             }
             Kind::Address => Value::fixed("[::1]:1"),
             Kind::Form { check, .. } => {
-                let other = ["error", "secret=reject"]
+                let other = ["error", "secret=reject", "http://[::1]:1"]
                     .iter()
                     .find(|text| check(text).is_ok());
                 Value::fixed(other.unwrap())

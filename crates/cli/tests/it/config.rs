@@ -123,3 +123,18 @@ fn a_bad_configuration_is_refused_and_every_fault_named() {
                 misspelt\nok: .ancile/ancile.toml\n";
     assert_eq!((ran.status.code(), out.as_str()), (Some(0), said));
 }
+
+#[cfg(not(feature = "otlp"))]
+#[test]
+fn a_collector_is_refused_by_a_build_that_sends_it_nothing() {
+    let scene = Scene::new();
+    let endpoint = "otlp.endpoint=http://127.0.0.1:4318";
+    let ran = scene.run(&["serve", "--set", endpoint]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("build it with `--features otlp`"),
+        "{}",
+        ran.err
+    );
+    assert!(!scene.path(".ancile").exists());
+}

@@ -14,6 +14,8 @@ mod demo;
 mod doctor;
 mod logs;
 mod once;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod readme;
 mod running;
 mod support;
@@ -38,6 +40,7 @@ fn every_file_here_is_compiled() {
             "logs.rs",
             "main.rs",
             "once.rs",
+            "otlp.rs",
             "readme.rs",
             "running.rs",
             "support.rs",
