@@ -31,6 +31,7 @@ mod quota;
 mod read;
 mod recall;
 mod refusal;
+mod reply;
 mod restore;
 mod result;
 mod review;
@@ -45,7 +46,7 @@ mod value_json;
 mod write;
 mod writer;
 
-pub use ancile_screen::{ScreenPolicy, ScreenPolicyError};
+pub use ancile_screen::{FilteredReply, RemovedLink, ScreenPolicy, ScreenPolicyError};
 pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};
 pub use backup::{Backup, backup};

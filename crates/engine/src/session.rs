@@ -30,6 +30,15 @@ enum GroundWhat {
     Value(CanonicalValue),
 }
 
+impl GroundItem {
+    pub(crate) fn names(&self, value: &CanonicalValue) -> bool {
+        match &self.what {
+            GroundWhat::Text(text) => text.names(value),
+            GroundWhat::Value(named) => named == value,
+        }
+    }
+}
+
 /// Where something that was shown came from.
 #[derive(Debug, Clone)]
 pub(crate) struct ShownFrom {
@@ -262,15 +271,13 @@ impl Session {
         }));
     }
 
-    /// The grounding set as it answers for one call: for each ground that still stands today, the
-    /// call's elements that it names. Texts need class 2, evidence fields class 3; what was shown
-    /// before must not be class 4 today, where it may have decided what was asked for.
-    pub(crate) fn grounds(&self, policy: &dyn PolicyView, args: &[SensitiveArg]) -> Vec<Ground> {
-        let elements: Vec<&CanonicalValue> = args
-            .iter()
-            .flat_map(|arg| arg.elements.iter().flatten())
-            .collect();
-        let stands = |item: &GroundItem| {
+    /// The grounds that still stand today. Texts need class 2, evidence fields class 3; what was
+    /// shown before must not be class 4 today, where it may have decided what was asked for.
+    pub(crate) fn standing(
+        &self,
+        policy: &dyn PolicyView,
+    ) -> impl Iterator<Item = &Arc<GroundItem>> {
+        self.grounds.iter().filter(move |item| {
             let needed = match item.what {
                 GroundWhat::Text(_) => AuthorityClass::ApprovedSource,
                 GroundWhat::Value(_) => AuthorityClass::AgentDerived,
@@ -278,21 +285,23 @@ impl Session {
             let class = |roots: &RootSet| roots.class(policy, &self.spec.user);
             let steered = |roots| class(roots) == AuthorityClass::Untrusted;
             class(&item.roots).covers(needed) && !item.before.as_ref().is_some_and(steered)
-        };
-        let named = |item: &GroundItem| Ground {
+        })
+    }
+
+    /// The grounding set as it answers for one call: for each ground that still stands today, the
+    /// call's elements that it names.
+    pub(crate) fn grounds(&self, policy: &dyn PolicyView, args: &[SensitiveArg]) -> Vec<Ground> {
+        let elements: Vec<&CanonicalValue> = args
+            .iter()
+            .flat_map(|arg| arg.elements.iter().flatten())
+            .collect();
+        let named = |item: &Arc<GroundItem>| Ground {
             values: elements
                 .iter()
-                .filter(|element| match &item.what {
-                    GroundWhat::Text(text) => text.names(element),
-                    GroundWhat::Value(value) => value == **element,
-                })
+                .filter(|element| item.names(element))
                 .map(|element| (*element).clone())
                 .collect(),
         };
-        self.grounds
-            .iter()
-            .filter(|item| stands(item))
-            .map(|item| named(item))
-            .collect()
+        self.standing(policy).map(named).collect()
     }
 }

@@ -13,6 +13,7 @@ mod ground;
 mod mapped;
 mod policy;
 mod redact;
+mod reply;
 mod screen;
 mod withhold;
 
@@ -22,6 +23,7 @@ pub use fingerprint::{Fingerprint, fingerprint};
 pub use ground::{FoundValue, GroundText, VALUES_MAX, values};
 pub use policy::{ScreenPolicy, ScreenPolicyError};
 pub use redact::redact;
+pub use reply::{FilteredReply, LinkKind, LinkReason, REPLY_BYTES_MAX, RemovedLink, filter_reply};
 pub use screen::{
     Effect, FINDINGS_MAX, Finding, Rule, RuleId, RuleTableError, SCREEN_BYTES_MAX, ScreenInput,
     Screener, Screening, Stage, StageSet, Verdict,

@@ -29,10 +29,10 @@ const BUDGET: [(&str, usize); 7] = [
     ("ancile-core", 8),
     ("ancile-ledger", 25),
     ("ancile-store", 40),
-    ("ancile-screen", 55),
+    ("ancile-screen", 60),
     ("ancile-policy", 100),
-    ("ancile-engine", 158),
-    ("ancile-server", 194),
+    ("ancile-engine", 162),
+    ("ancile-server", 197),
 ];
 
 /// Whether a licence expression can be met by allowed licences: one of each `OR`, all of each

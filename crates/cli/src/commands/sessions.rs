@@ -43,6 +43,13 @@ pub enum Session {
         /// The session
         id: String,
     },
+    /// Print an agent's reply without the links and images whose host nobody named
+    Reply {
+        #[command(flatten)]
+        session: InSession,
+        /// The reply: Markdown, HTML or plain text; `-`: standard input
+        text: String,
+    },
     /// Close a session
     Close {
         #[command(flatten)]
@@ -172,6 +179,11 @@ pub fn session(place: &Place, args: Session) -> Result<Answer, Failure> {
             let path = format!("/v1/sessions/{}", segment(&id));
             place.connect(KeyRole::Host)?.get(&path).map(Answer::plain)
         }
+        Session::Reply { session, text } => {
+            let body = json!({ "text": text_or_stdin(&text)? });
+            let value = session.send(&*place.connect(KeyRole::Host)?, "reply", &body)?;
+            Ok(Answer::with(value.clone(), filtered(&value)))
+        }
         Session::Close { session } => {
             session.send(&*place.connect(KeyRole::Host)?, "close", &json!({}))?;
             let value = json!({ "closed": session.id });
@@ -181,6 +193,21 @@ pub fn session(place: &Place, args: Session) -> Result<Answer, Failure> {
             ))
         }
     }
+}
+
+/// A filtered reply, and below it what was taken out.
+fn filtered(value: &Value) -> String {
+    let cell = |row: &Value, name: &str| {
+        print::line(row.get(name).and_then(Value::as_str).unwrap_or_default())
+    };
+    let text = value.get("text").and_then(Value::as_str);
+    let mut out = print::lines(text.unwrap_or_default(), 0);
+    let removed = value.get("removed").and_then(Value::as_array);
+    for row in removed.into_iter().flatten() {
+        let (kind, reason, target) = (cell(row, "kind"), cell(row, "reason"), cell(row, "target"));
+        out.push_str(&format!("\nremoved {kind} ({reason}): {target}"));
+    }
+    out
 }
 
 /// A session just opened, as a shell takes it.

@@ -299,3 +299,14 @@ END
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("(approval_outdated)"), "{}", ran.err);
 }
+
+#[test]
+fn a_reply_loses_the_links_that_nobody_named() {
+    let walk = "ancile session reply \
+        '[it](https://reports.example/7) ![](https://evil.example/?q=1)'";
+    let ran = script(&walked(), "Read https://reports.example/7 to me", walk);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let said = "[it](https://reports.example/7) (image removed)\n\n\
+        removed image (not_named): https://evil.example/?q=1\n";
+    assert!(ran.out.ends_with(said), "{}", ran.out);
+}

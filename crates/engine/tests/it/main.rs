@@ -25,6 +25,7 @@ mod once;
 mod promises;
 mod quota;
 mod recall;
+mod reply;
 mod screened;
 mod segments;
 mod tamper;

@@ -7,7 +7,7 @@ use ancile_screen::{GroundText, VALUES_MAX, canonical, registrable_domain, value
 const CASES: &str = include_str!("../cases/grounding.txt");
 const CASES_MIN: usize = 60;
 
-fn unescape(text: &str) -> String {
+pub fn unescape(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('\\') {

@@ -13,5 +13,6 @@ mod grounding;
 mod near;
 mod policy;
 mod property;
+mod reply;
 mod screening;
 mod withheld;

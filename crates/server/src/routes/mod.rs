@@ -24,6 +24,7 @@ use crate::wire::lists::{
 use crate::wire::mandate::{DraftBody, MandateBody, MandateViewBody, ManifestSetBody};
 use crate::wire::query::{CONSISTENCY, NAMESPACE_PAGE, PAGE, TASK_PAGE};
 use crate::wire::recall::{PackBody, RecallBody};
+use crate::wire::reply::{FilteredBody, ReplyBody};
 use crate::wire::review::{ApprovalBody, DigestBody, QuarantineBody, ReleaseBody};
 use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
 use crate::wire::source::{GradeBody, RevokeBody, SourceBody, SourceViewBody};
@@ -61,6 +62,13 @@ pub const ROUTES: &[Route] = &[
     )
     .takes::<RecallBody>()
     .gives::<PackBody>(),
+    in_session(
+        "/v1/sessions/{id}/reply",
+        "Take unnamed links and images out of a reply",
+        sessions::reply,
+    )
+    .takes::<ReplyBody>()
+    .gives::<FilteredBody>(),
     in_session(
         "/v1/sessions/{id}/close",
         "Close a session",

@@ -6,6 +6,7 @@ use crate::problem::Problem;
 use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
 use crate::wire::entry::TaskViewBody;
 use crate::wire::recall::{PackBody, RecallBody};
+use crate::wire::reply::{FilteredBody, ReplyBody};
 use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
 use crate::wire::step::{StepAnswerBody, StepBody};
 use ancile_engine::api::{StepOp, StepResult, TaskFilter};
@@ -53,6 +54,14 @@ pub(crate) fn recall(ask: &Ask<'_>) -> Result<Reply, Problem> {
         StepResult::Recalled(pack) => Reply::ok(&PackBody::from(pack)),
         other => Err(unlike(&other)),
     }
+}
+
+/// Takes links and images whose host nobody named out of a reply.
+pub(crate) fn reply(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let (id, token) = (ask.named()?, ask.session_token()?);
+    let text = ask.json::<ReplyBody>()?.text;
+    let filtered = ask.engine.filter_reply(ask.caller, id, token, &text)?;
+    Reply::ok(&FilteredBody::from(filtered))
 }
 
 fn only(ask: &Ask<'_>, op: StepOp) -> Result<StepResult, Problem> {

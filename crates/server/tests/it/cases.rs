@@ -36,6 +36,7 @@ const OUTSIDE: &[(Verb, &str, Outside)] = &[
     (Verb::Post, "/v1/sessions/{id}/step", Refused),
     (Verb::Post, "/v1/sessions/{id}/act", Refused),
     (Verb::Post, "/v1/sessions/{id}/recall", Refused),
+    (Verb::Post, "/v1/sessions/{id}/reply", Apart(SESSION)),
     (Verb::Post, "/v1/sessions/{id}/close", Apart(SESSION)),
     (Verb::Post, "/v1/entries", Refused),
     (Verb::Post, "/v1/entries/batch", Refused),

@@ -62,6 +62,16 @@ pub const ROWS: &[Row] = &[
     ),
     (
         Verb::Post,
+        "/v1/sessions/{id}/reply",
+        [404, 404, 200, 404],
+        |w| {
+            let session = w.session();
+            let reply = json!({"text": "see https://evil.example"});
+            Asked::post(session.path("reply"), &reply).within(&session.token)
+        },
+    ),
+    (
+        Verb::Post,
         "/v1/sessions/{id}/close",
         [404, 404, 204, 404],
         |w| {
