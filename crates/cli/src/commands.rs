@@ -8,6 +8,7 @@ pub mod calls;
 pub mod config;
 pub mod doctor;
 pub mod entries;
+pub mod index;
 pub mod mandates;
 pub mod migrate;
 pub mod review;

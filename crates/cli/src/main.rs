@@ -20,8 +20,8 @@ mod when;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use commands::config::Configuration;
 use commands::{
-    admin, audit, backup, calls, doctor, entries, mandates, migrate, review, serve, sessions,
-    shell, sources, tasks,
+    admin, audit, backup, calls, doctor, entries, index, mandates, migrate, review, serve,
+    sessions, shell, sources, tasks,
 };
 use config::{Flag, Sources};
 use failure::{Exit, Failure};
@@ -143,6 +143,8 @@ enum Command {
     Health,
     /// Say in detail how the store stands, as its operator
     Integrity,
+    /// Make the index of recall anew from the log, as after a change of the model
+    Reindex,
     /// Print completions for a shell
     Completions(shell::Completions),
     /// Write man pages
@@ -231,6 +233,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
         Command::Integrity => admin::integrity(&place),
+        Command::Reindex => index::reindex(&place),
         Command::Completions(args) => shell::completions(Cli::command(), &args),
         Command::Man(args) => shell::man(Cli::command(), &args),
     }?;

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::config::{Settings, Sources};
 use crate::failure::{Exit, Failure};
 use crate::print;
-use ancile_engine::{Engine, EngineConfig, HomePart, IndexConfig, OpenReport, PartKind};
+use ancile_engine::{Engine, EngineConfig, HomePart, OpenReport, PartKind};
 use ancile_server::{Limits, ServerHandle};
 use clap::ValueEnum;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -239,7 +239,7 @@ pub fn engine_config(home: &Path, settings: &Settings) -> EngineConfig {
         gates: settings.gates,
         screening: settings.screening,
         screen_policy: settings.screen_policy.clone(),
-        index: IndexConfig::default(),
+        index: settings.index.clone(),
     }
 }
 

@@ -41,7 +41,7 @@ impl EngineConfig {
 }
 
 /// How recall finds entries.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexConfig {
     /// What finds entries by meaning, beside their words.
     pub model: Model,
@@ -76,6 +76,19 @@ pub enum Model {
     /// Another model.
     Other(Arc<dyn Embedder>),
 }
+
+/// Two are equal that give the same vectors.
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::None, Self::None) | (Self::Builtin, Self::Builtin) => true,
+            (Self::Other(one), Self::Other(other)) => one.id() == other.id(),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Model {}
 
 impl std::fmt::Debug for Model {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -70,11 +70,7 @@ const NAMESPACE: &str = "main";
 /// Runs `ancile write`.
 pub fn write(place: &Place, args: &Write) -> Result<Answer, Failure> {
     let text = text_or_stdin(&args.text)?;
-    let parents = if args.parents.is_empty() {
-        Value::Null
-    } else {
-        json!(args.parents)
-    };
+    let parents = listed(&args.parents);
     let field = args
         .field
         .as_ref()
@@ -128,8 +124,34 @@ pub struct Recall {
     /// The weakest class to show: user_authored, approved_source, agent_derived or untrusted
     #[arg(long, value_name = "CLASS")]
     max_class: Option<String>,
+    /// Only entries of this kind: memory, task or context_file; may be given several times
+    #[arg(long = "kind", value_name = "KIND")]
+    kinds: Vec<String>,
+    /// Only entries that came in by this channel; may be given several times
+    #[arg(long = "channel", value_name = "CHANNEL")]
+    channels: Vec<String>,
+    /// Only entries made from this moment on
+    #[arg(long, value_name = "WHEN", value_parser = when::parse)]
+    created_from: Option<i64>,
+    /// Only entries made before this moment
+    #[arg(long, value_name = "WHEN", value_parser = when::parse)]
+    created_until: Option<i64>,
+    /// The memory as it was at this moment
+    #[arg(long, value_name = "WHEN", value_parser = when::parse)]
+    as_of: Option<i64>,
+    /// Say why each entry has its rank; outside a session
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     within: MaybeSession,
+}
+
+/// Some texts, or nothing.
+fn listed(texts: &[String]) -> Value {
+    match texts {
+        [] => Value::Null,
+        texts => json!(texts),
+    }
 }
 
 /// Runs `ancile recall`.
@@ -144,6 +166,12 @@ pub fn recall(place: &Place, args: &Recall) -> Result<Answer, Failure> {
         ("k", json!(args.k)),
         ("tokens", json!(args.tokens)),
         ("max_class", json!(args.max_class)),
+        ("kinds", listed(&args.kinds)),
+        ("channels", listed(&args.channels)),
+        ("created_from", json!(args.created_from)),
+        ("created_until", json!(args.created_until)),
+        ("as_of", json!(args.as_of)),
+        ("explain", json!(args.explain.then_some(true))),
     ]);
     let value = match session {
         Some(session) => session.send(&*place.connect(KeyRole::Host)?, "recall", &body)?,
@@ -168,12 +196,16 @@ fn pack(value: &Value) -> String {
     let count = |name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0);
     _ = writeln!(
         out,
-        "{} slots, {} of them class 4; {} tokens, {} of them class 4; {} withheld",
+        "{} slots, {} of them class 4; {} tokens, {} of them class 4; {} withheld; served by {}",
         count("slots_used"),
         count("untrusted_slots"),
         count("tokens_used"),
         count("untrusted_tokens"),
         count("withheld"),
+        value
+            .get("served_by")
+            .and_then(Value::as_str)
+            .unwrap_or("-"),
     );
     out
 }

@@ -2,9 +2,10 @@
 //! The one table of settings.
 
 use super::value::{Kind, Value};
-use ancile_engine::{Gates, ScreenPolicy, counts};
+use ancile_engine::{Gates, IndexConfig, Model, SEAL_RECORDS, ScreenPolicy, counts};
 use ancile_server::{Limits, MetricsAccess, limits};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
@@ -36,6 +37,8 @@ pub struct Settings {
     pub screening: bool,
     /// What follows from what screening finds.
     pub screen_policy: ScreenPolicy,
+    /// How recall finds entries.
+    pub index: IndexConfig,
     /// What is logged.
     pub log_level: String,
     /// How it is logged.
@@ -68,6 +71,7 @@ impl Default for Settings {
             gates: Gates::Enforce,
             screening: true,
             screen_policy: ScreenPolicy::default(),
+            index: IndexConfig::default(),
             log_level: LOG_LEVEL.to_owned(),
             log_format: LogFormat::Auto,
             slow_commit: counts::SLOW_COMMIT,
@@ -160,6 +164,34 @@ pub const SETTINGS: &[Setting] = &[
             if let Ok(policy) = value.text().parse() {
                 to.screen_policy = policy;
             }
+        },
+    },
+    Setting {
+        key: "index.model",
+        kind: Kind::OneOf(&["builtin", NO_MODEL]),
+        unit: "",
+        default: Value::fixed("builtin"),
+        what: "What finds entries by meaning, beside their words: a table of token vectors that is \
+               part of the program, or nothing; after a change, `ancile reindex`.",
+        put: |to, value| {
+            to.index.model = match value.text() {
+                NO_MODEL => Model::None,
+                _ => Model::Builtin,
+            };
+        },
+    },
+    Setting {
+        key: "index.seal_records",
+        kind: Kind::Whole {
+            min: 1,
+            max: 1_000_000,
+        },
+        unit: "records",
+        default: Value::Whole(SEAL_RECORDS.get() as u64),
+        what: "How many records of a tenant are kept in memory before they go into index segments; \
+               after a crash as many are read again.",
+        put: |to, value| {
+            to.index.seal_records = NonZeroU32::new(value.count()).unwrap_or(SEAL_RECORDS);
         },
     },
     Setting {
@@ -343,6 +375,9 @@ const RATE: Kind = Kind::Whole {
 const SECONDS: Kind = Kind::Whole { min: 1, max: 600 };
 /// The gates only log.
 const LOG_ONLY: &str = "log_only";
+
+/// The word for no model.
+const NO_MODEL: &str = "none";
 /// What is logged where nothing is said.
 const LOG_LEVEL: &str = "info";
 /// The one setting whose variable has a name of its own.

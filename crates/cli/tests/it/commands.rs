@@ -118,7 +118,7 @@ fn an_entry_is_written_recalled_shown_and_traced() {
         shown.out
     );
     let said = "user_authored  user  -  <id>  <moment>\n  Ann likes green tea\n\n1 slots, 0 of \
-                them class 4; 5 tokens, 0 of them class 4; 0 withheld";
+                them class 4; 5 tokens, 0 of them class 4; 0 withheld; served by hybrid";
     assert_eq!(filtered(&scene.run(&["recall", "tea"]).out), said);
     let traced = "class: user_authored\nlineage: intact\nroots: user:alice\nweakest: -\n  \
                   user_authored  user  alice  -  <id>";
@@ -476,6 +476,23 @@ fn operators_make_keys_namespaces_sources_and_tenants() {
             .contains("\n\n\u{2014} ")
     );
     assert_eq!(scene.json(&["health"])["status"], "ok");
+}
+
+#[test]
+fn the_index_is_made_anew_and_ranks_are_explained() {
+    let scene = Scene::served();
+    scene.json(&["write", "The physician looks at the knee"]);
+    let state = scene.json(&["reindex"]);
+    assert_eq!(state["busy"], json!(false));
+    assert!(state["model"].as_str().unwrap().contains("dimension 128"));
+    let pack = scene.json(&["recall", "doctor", "--explain", "--kind", "memory"]);
+    let why = &pack["items"][0]["explained"];
+    assert_eq!(why["lexical"], Value::Null);
+    assert!(why["dense"]["cosine_millionths"].as_i64().unwrap() > 0);
+    let pack = scene.json(&["recall", "doctor", "--kind", "task"]);
+    assert_eq!(pack["items"], json!([]));
+    let pack = scene.json(&["recall", "doctor", "--as-of", "2020-01-01T00:00:00Z"]);
+    assert_eq!(pack["items"], json!([]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::wire::health::HealthBody;
 use crate::wire::key::{KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody};
 use crate::wire::lists::{
-    IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, QuotaBody,
+    IndexBody, IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, QuotaBody,
     QuotaViewBody, TenantViewBody,
 };
 use crate::wire::spelled::bare_list;
@@ -101,6 +101,18 @@ pub(crate) fn set_quota(ask: &Ask<'_>) -> Result<Reply, Problem> {
 pub(crate) fn integrity(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let state = ask.engine.integrity(ask.caller)?;
     Reply::ok(&IntegrityBody::from(state))
+}
+
+/// Says how the index stands; to an operator.
+pub(crate) fn index(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let state = ask.engine.index_state(ask.caller)?;
+    Reply::ok(&IndexBody::from(state))
+}
+
+/// Has the index made anew from the log.
+pub(crate) fn rebuild_index(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let state = ask.engine.reindex(ask.caller)?;
+    Reply::ok(&IndexBody::from(state))
 }
 
 /// Proves that an earlier log is a prefix of the one under the checkpoint.

@@ -18,7 +18,7 @@ use crate::wire::entry::{
 use crate::wire::health::HealthBody;
 use crate::wire::key::{KeyBody, KeyMadeBody, KeyViewBody, NamespaceBody, RotateBody, TenantBody};
 use crate::wire::lists::{
-    IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, QuotaBody,
+    IndexBody, IntegrityBody, NamespaceListsBody, NamespaceViewBody, PrincipalViewBody, QuotaBody,
     QuotaViewBody, TenantViewBody,
 };
 use crate::wire::mandate::{DraftBody, MandateBody, MandateViewBody, ManifestSetBody};
@@ -242,6 +242,18 @@ pub const ROUTES: &[Route] = &[
         keys::integrity,
     )
     .gives::<IntegrityBody>(),
+    get(
+        "/v1/index",
+        "Say how the index stands, for an operator",
+        keys::index,
+    )
+    .gives::<IndexBody>(),
+    post(
+        "/v1/index/rebuild",
+        "Make the index anew from the log, beside the requests",
+        keys::rebuild_index,
+    )
+    .gives::<IndexBody>(),
     get(
         "/v1/checkpoint",
         "Show the signed checkpoint",

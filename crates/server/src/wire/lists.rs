@@ -6,7 +6,7 @@ use super::spelled::{Spelled, bare, spelled_list};
 use crate::problem::Problem;
 use ancile_core::{NamespaceName, PrincipalName, Role, TenantName};
 use ancile_engine::api::{
-    Integrity, NamespaceView, PrincipalView, QuotaSpec, QuotaView, TenantView,
+    IndexState, Integrity, NamespaceView, PrincipalView, QuotaSpec, QuotaView, TenantView,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -191,6 +191,44 @@ impl From<Integrity> for IntegrityBody {
             leaves: state.leaves,
             witness_epoch: state.epoch,
             witness_was_behind: health.witness_was_behind,
+        }
+    }
+}
+
+/// How the index stands.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct IndexBody {
+    /// The model that finds entries by meaning; null where they are found by words alone.
+    model: Option<String>,
+    segments: u64,
+    /// Entries in segments.
+    sealed: u64,
+    /// Entries in memory that are in no segment yet.
+    recent: u64,
+    /// Whether segments are made, merged or compared at the moment.
+    busy: bool,
+    /// Null while the index is not made anew.
+    rebuild: Option<RebuildBody>,
+}
+
+/// How far the index was made anew, in records of the log.
+#[derive(Serialize, JsonSchema)]
+struct RebuildBody {
+    done: u64,
+    total: u64,
+}
+
+impl From<IndexState> for IndexBody {
+    fn from(state: IndexState) -> Self {
+        Self {
+            model: state.model,
+            segments: state.segments,
+            sealed: state.sealed,
+            recent: state.recent,
+            busy: state.busy,
+            rebuild: state
+                .rebuilt
+                .map(|(done, total)| RebuildBody { done, total }),
         }
     }
 }

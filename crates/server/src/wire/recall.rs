@@ -2,11 +2,11 @@
 //! Questions to the memory, and packs.
 
 use super::count;
-use super::spelled::{Object, Spelled, bare};
+use super::spelled::{Object, Spelled, bare, bare_list};
 use crate::problem::Problem;
 use ancile_core::pack::K_MAX;
-use ancile_core::{AuthorityClass, Channel, Digest, EntryId, EntryKind, NamespaceName};
-use ancile_engine::api::{BoundSpec, ContextPack, PackItem, Recall};
+use ancile_core::{AuthorityClass, Channel, Digest, EntryId, EntryKind, Micros, NamespaceName};
+use ancile_engine::api::{BoundSpec, ContextPack, Explained, Filter, PackItem, Recall};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,21 @@ pub(crate) struct RecallBody {
     max_class: Option<Spelled<AuthorityClass>>,
     /// Occupancy bound.
     bound: Option<Object<BoundBody>>,
+    /// Only entries of these kinds; all without any.
+    #[serde(default)]
+    kinds: Vec<Spelled<EntryKind>>,
+    /// Only entries that came in by these channels; all without any.
+    #[serde(default)]
+    channels: Vec<Spelled<Channel>>,
+    /// Only entries made from this moment on, in microseconds since 1970, to the millisecond.
+    created_from: Option<i64>,
+    /// Only entries made before this moment.
+    created_until: Option<i64>,
+    /// The moment whose memory is asked.
+    as_of: Option<i64>,
+    /// Say why each entry has its rank; for users and operators.
+    #[serde(default)]
+    explain: bool,
 }
 
 /// Limits on what class 4 may take, in slots.
@@ -80,7 +95,14 @@ impl RecallBody {
             tokens: count("tokens", self.tokens, 1..=u32::MAX)?,
             max_class: bare(self.max_class),
             bound: self.bound.map(|bound| bound.0.spec()).transpose()?,
-            ..Recall::default()
+            filter: Filter {
+                kinds: bare_list(self.kinds),
+                channels: bare_list(self.channels),
+                created_from: self.created_from.map(Micros),
+                created_until: self.created_until.map(Micros),
+            },
+            as_of: self.as_of.map(Micros),
+            explain: self.explain,
         })
     }
 }
@@ -96,6 +118,8 @@ pub(crate) struct PackBody {
     /// The weakest class among the items; null without any.
     weakest: Option<Spelled<AuthorityClass>>,
     withheld: u32,
+    /// `hybrid`, by words and meaning; `lexical`, by words alone, where there is no model or the
+    /// index was made with another; `hybrid_in_part`, where that is so of some entries.
     served_by: &'static str,
 }
 
@@ -112,6 +136,51 @@ struct ItemBody {
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<ExplainedBody>,
+}
+
+/// Why an entry has its rank.
+#[derive(Serialize, JsonSchema)]
+struct ExplainedBody {
+    /// The fused score; the higher, the better.
+    score: u64,
+    /// By words; null where it has none of the query.
+    lexical: Option<LexicalBody>,
+    /// By meaning; null where it is not near.
+    dense: Option<DenseBody>,
+}
+
+/// The place in the ranking by words.
+#[derive(Serialize, JsonSchema)]
+struct LexicalBody {
+    rank: u32,
+    bm25_millionths: u64,
+}
+
+/// The place in the ranking by meaning.
+#[derive(Serialize, JsonSchema)]
+struct DenseBody {
+    rank: u32,
+    cosine_millionths: i64,
+}
+
+impl From<Explained> for ExplainedBody {
+    fn from(why: Explained) -> Self {
+        let lexical = why.lexical.map(|(rank, bm25_millionths)| LexicalBody {
+            rank,
+            bm25_millionths,
+        });
+        let dense = why.dense.map(|(rank, cosine_millionths)| DenseBody {
+            rank,
+            cosine_millionths,
+        });
+        Self {
+            score: why.score,
+            lexical,
+            dense,
+        }
+    }
 }
 
 impl From<PackItem> for ItemBody {
@@ -126,6 +195,7 @@ impl From<PackItem> for ItemBody {
             created: item.created.0,
             text: item.text,
             rank: item.rank,
+            explained: item.explained.map(ExplainedBody::from),
         }
     }
 }

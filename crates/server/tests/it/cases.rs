@@ -79,6 +79,8 @@ const OUTSIDE: &[(Verb, &str, Outside)] = &[
     (Verb::Get, "/v1/quotas", Apart(TENANT)),
     (Verb::Put, "/v1/quotas", Apart(TENANT)),
     (Verb::Get, "/v1/integrity", Apart(LOG)),
+    (Verb::Get, "/v1/index", Apart(LOG)),
+    (Verb::Post, "/v1/index/rebuild", Apart(LOG)),
     (Verb::Get, "/v1/checkpoint", Apart(LOG)),
     (Verb::Get, "/v1/consistency", Apart(LOG)),
 ];

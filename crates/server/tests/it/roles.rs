@@ -311,6 +311,15 @@ pub const ROWS: &[Row] = &[
     (Verb::Get, "/v1/integrity", [200, 403, 403, 403], |_| {
         Asked::get("/v1/integrity")
     }),
+    (Verb::Get, "/v1/index", [200, 403, 403, 403], |_| {
+        Asked::get("/v1/index")
+    }),
+    (
+        Verb::Post,
+        "/v1/index/rebuild",
+        [200, 403, 403, 403],
+        |_| Asked::post("/v1/index/rebuild", &json!({})),
+    ),
     (Verb::Get, "/v1/consistency", [200, 200, 200, 200], |_| {
         Asked::get("/v1/consistency?size=1")
     }),
