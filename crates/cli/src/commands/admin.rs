@@ -381,6 +381,9 @@ pub fn health(place: &Place) -> Result<Answer, Failure> {
     if damaged {
         text.push_str("something was edited or lost; ancile audit verify says what\n");
     }
+    if field("integrity") == Some("pending") {
+        text.push_str("the store is still compared with its log; side effects ask until then\n");
+    }
     if field("gates").is_some() {
         text.push_str("the gates only log: no decision binds\n");
     }

@@ -238,6 +238,7 @@ const COMMANDS_AT_ONCE: usize = 8;
 fn health_ends_as_the_store_stands() {
     let mut scene = Scene::served();
     let written = scene.json(&["write", "the boiler man comes on Friday"]);
+    scene.settled();
     let health = scene.run(&["health"]);
     let well = "status: ok\nintegrity: verified\n";
     assert_eq!((health.code, health.out.as_str()), (0, well));
@@ -248,6 +249,7 @@ fn health_ends_as_the_store_stands() {
     assert!(none.err.contains(said), "{}", none.err);
     scene.edit(b"Friday", b"Sunday");
     let server = scene.serve(&["--gates", "log-only"]);
+    scene.settled();
     let damaged = scene.run(&["health"]);
     let said = "status: degraded\nintegrity: damaged\ngates: log_only\nsomething was edited or \
                 lost; ancile audit verify says what\nthe gates only log: no decision binds\n";

@@ -78,6 +78,13 @@ impl Scene {
         std::fs::write(&database, bytes).unwrap();
     }
 
+    /// Waits until the server has compared all of its store with the log.
+    pub fn settled(&self) {
+        while self.run(&["health"]).out.contains("integrity: pending") {
+            std::thread::yield_now();
+        }
+    }
+
     /// Ends the server.
     pub fn stop(&mut self) {
         let server = self.server.take().unwrap();

@@ -39,6 +39,7 @@ fn replace(w: World, from: &str) -> (World, Restored) {
     let found = audit(&home, None).unwrap();
     assert!(found.ok, "{:?}", found.problems);
     let w = World::open(dir, Gates::Enforce, true).unwrap();
+    w.settled();
     let health = w.engine.health();
     assert_eq!((health.integrity, health.problems), ("verified", vec![]));
     (w, restored)
@@ -68,6 +69,7 @@ fn a_backup_of_a_served_store_is_restored_whole() {
     assert_eq!(view.state, EntryState::Current);
     remember(&w, "It goes on.");
     let w = w.reopen();
+    w.settled();
     assert_eq!(w.engine.health().integrity, "verified");
 }
 
@@ -310,6 +312,7 @@ fn what_is_no_whole_backup_is_refused_and_changes_nothing() {
     std::fs::remove_file(to.join("backup.json")).unwrap();
     assert_eq!(restore(&home, &to, true).unwrap_err().code, "no_backup");
     let w = World::open(dir, Gates::Enforce, true).unwrap();
+    w.settled();
     assert_eq!(w.engine.health().integrity, "verified");
 }
 

@@ -73,6 +73,7 @@ fn is_whole(dir: tempfile::TempDir) {
     w.engine
         .write(&w.user, crate::world::memory(None, "It goes on."))
         .unwrap();
+    w.settled();
     let health = w.engine.health();
     assert_eq!((health.integrity, health.problems), ("verified", vec![]));
     let (home, _dir) = (w.home(), w.dir);

@@ -77,6 +77,7 @@ fn promise_5_a_quota_evicts_class_4_only_and_the_oldest_first() {
     assert_eq!(used(&w), (4, 58, 0));
     assert_eq!(state(&w, pages[0]), EntryState::Evicted);
     assert_eq!(w.engine.entry(&w.user, pages[0]).unwrap().text, None);
+    w.settled();
     assert_eq!(w.engine.health().integrity, "verified");
     w.engine.erase(&w.user, mine).unwrap();
     own(&w, "the fifth note").unwrap();

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(crate) struct HealthBody {
     /// `ok`, `degraded` or `down`.
     pub(crate) status: &'static str,
-    /// `verified`, `damaged` or `down`.
+    /// `verified`, `pending`, `damaged` or `down`.
     pub(crate) integrity: &'static str,
     /// Given only where decisions do not bind: `log_only` or `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,8 @@ impl HealthBody {
 
     fn of(integrity: &'static str, gates: Gates, slow: Option<&SlowCommit>) -> Self {
         let status = match integrity {
-            "verified" if slow.is_none() => "ok",
+            // What is compared already holds, and what is not yet binds no side effect.
+            "verified" | "pending" if slow.is_none() => "ok",
             "down" => "down",
             _ => "degraded",
         };

@@ -2,6 +2,7 @@
 //! What is counted, and who may read it.
 
 use crate::world::{Asked, INSTRUCTION, World};
+use ancile_engine::counts::Integrity;
 use ancile_server::{Limits, MetricsAccess};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -50,6 +51,9 @@ fn only_the_first_operator_reads_them_unless_it_is_said() {
 #[test]
 fn what_happened_is_counted_by_kind_and_class() {
     let w = World::new();
+    while w.counts().integrity() == Integrity::Pending {
+        std::thread::yield_now();
+    }
     w.note("the boiler man comes on Friday");
     w.shelved();
     let (session, ..) = w.ask("12.50");

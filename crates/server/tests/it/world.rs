@@ -163,6 +163,8 @@ impl World {
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(30)))
             .proxy(None)
+            // One that is refused before its body is read may be closed: none is used again.
+            .max_idle_connections(0)
             .build();
         Self {
             engine,
