@@ -59,6 +59,31 @@ pub struct Flag {
     pub value: String,
 }
 
+impl Flag {
+    /// Every `--set` of a command line. The parser has checked their form, but keeps only those
+    /// beside the innermost command.
+    pub fn all_of(args: impl Iterator<Item = OsString>) -> Vec<Self> {
+        let mut args = args.map(|arg| arg.to_string_lossy().into_owned());
+        let mut all = Vec::new();
+        while let Some(arg) = args.next() {
+            let said = match arg.as_str() {
+                "--" => break,
+                "--set" => args.next(),
+                other => other.strip_prefix("--set=").map(str::to_owned),
+            };
+            let Some((key, value)) = said.as_deref().and_then(|said| said.split_once('=')) else {
+                continue;
+            };
+            all.push(Self {
+                flag: format!("--set {key}"),
+                key: key.to_owned(),
+                value: value.to_owned(),
+            });
+        }
+        all
+    }
+}
+
 /// Where the value of a setting is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {

@@ -183,21 +183,16 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     let Cli {
         home,
         config,
-        set,
+        set: _,
         json,
         role,
         key_file,
         command,
     } = cli;
-    let flag = |(key, value)| Flag {
-        flag: format!("--set {key}"),
-        key,
-        value,
-    };
     let sources = Sources {
         home: home.clone(),
         file: config,
-        flags: set.into_iter().map(flag).collect(),
+        flags: Flag::all_of(std::env::args_os()),
     };
     let place = Place::new(home, role, key_file, sources);
     let answer = match command {

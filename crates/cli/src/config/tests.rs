@@ -224,6 +224,26 @@ fn what_is_shown_reads_back_as_the_same() {
 }
 
 #[test]
+fn every_flag_of_a_command_line_counts_wherever_it_stands() {
+    let line = [
+        "ancile",
+        "--set",
+        "a.b=1",
+        "write",
+        "--set=a.c=x=y",
+        "--json",
+        "--set",
+        "a.b=2",
+        "--",
+        "--set",
+        "a.d=3",
+    ];
+    let all = Flag::all_of(line.into_iter().map(OsString::from));
+    let said: Vec<(&str, &str)> = all.iter().map(|f| (&*f.key, &*f.value)).collect();
+    assert_eq!(said, [("a.b", "1"), ("a.c", "x=y"), ("a.b", "2")]);
+}
+
+#[test]
 fn variables_that_are_no_settings_are_found() {
     let names = ["ANCILE_GATE_MODE", "ANCILE_HOME", "ANCILE_LOG", "PATH"];
     let found = unknown_variables(names.into_iter().map(OsString::from));

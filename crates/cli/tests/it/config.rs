@@ -89,8 +89,10 @@ fn each_setting_says_where_it_is_from() {
         .unwrap();
     let said = "body_bytes = 4096                # env ANCILE_LIMITS_BODY_BYTES";
     assert_eq!(line, said);
-    let shown = scene.run(&["config", "show", "--set", "limits.body_bytes=1024"]);
+    let (bytes, requests) = ("limits.body_bytes=1024", "limits.requests=7");
+    let shown = scene.run(&["--set", requests, "config", "show", "--set", bytes]);
     assert!(shown.out.contains("\nbody_bytes = 1024\n"), "{}", shown.out);
+    assert!(shown.out.contains("\nrequests = 7\n"), "{}", shown.out);
 }
 
 #[test]

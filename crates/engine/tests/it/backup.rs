@@ -157,6 +157,30 @@ fn promise_7_what_was_erased_after_a_backup_stays_erased() {
 }
 
 #[test]
+fn promise_7_what_was_erased_after_a_backup_is_in_no_restored_segment() {
+    let w = World::new();
+    let secret = remember(&w, SECRET);
+    for i in 0..20 {
+        remember(&w, &format!("Note {i} on the zoo."));
+    }
+    w.settled();
+    let from = make(&w, "copy");
+    w.engine.erase(&w.user, secret).unwrap();
+    let (w, restored) = replace(w, "copy");
+    assert_eq!(restored.kept.erased, 1);
+    w.settled();
+    // Its words were in the text and in the segment, in small letters.
+    for words in ["7319-umbrella", "umbrella"] {
+        assert!(holds(&from, words.as_bytes()));
+        assert!(!holds(&w.home(), words.as_bytes()), "{words}");
+    }
+    let pack = w
+        .engine
+        .recall(&w.user, main_namespace(), crate::world::recall("zoo"));
+    assert!(!pack.unwrap().items.is_empty());
+}
+
+#[test]
 fn sessions_of_the_backup_are_closed_and_revocations_done_again() {
     let w = World::new();
     let bob = w.engine.make_key(&w.operator, key("bob")).unwrap();
