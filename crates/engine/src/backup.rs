@@ -38,6 +38,18 @@ pub struct Backup {
     pub tenants: u64,
     /// Whether the keys are in it.
     pub keys: bool,
+    /// What did not hold in the store when it was copied, and was accepted; each such entry is
+    /// refused after a restore as it was before.
+    pub problems: u64,
+}
+
+/// How a backup is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BackupOptions {
+    /// Whether the keys are copied too.
+    pub with_keys: bool,
+    /// Whether a store that does not verify is copied in spite of that.
+    pub accept_damage: bool,
 }
 
 /// Copies the store of a home into a new directory, also while it is served, and verifies the
@@ -46,7 +58,7 @@ pub struct Backup {
 /// # Errors
 /// [`Refusal`] when the directory is there already, the store cannot be read, or the copy does not
 /// verify.
-pub fn backup(home: &Path, to: &Path, with_keys: bool) -> Result<Backup, Refusal> {
+pub fn backup(home: &Path, to: &Path, options: BackupOptions) -> Result<Backup, Refusal> {
     let place = Home::new(home);
     place.no_restore_pending()?;
     let partial = make_partial(&place, to)?;
@@ -54,11 +66,11 @@ pub fn backup(home: &Path, to: &Path, with_keys: bool) -> Result<Backup, Refusal
     // After the copy, so that it lists all that the copy has erased, and perhaps more.
     let erased = place.erased_text()?;
     private_file(&partial.join(ERASED), whole_lines(&erased))?;
-    if with_keys {
+    if options.with_keys {
         copy_keys(&place.keys(), &partial.join(KEYS))?;
     }
     let key = read_public(&place.public_key())?;
-    verify(&partial, &place)?;
+    let problems = verify(&partial, &place, options.accept_damage)?;
     let extent = ancile_store::extent(&partial, &key).map_err(unreadable)?;
     let made = Backup {
         version: VERSION,
@@ -67,7 +79,8 @@ pub fn backup(home: &Path, to: &Path, with_keys: bool) -> Result<Backup, Refusal
         epoch: extent.epoch,
         leaves: extent.tenants.iter().map(|(_, size)| size).sum(),
         tenants: u64::try_from(extent.tenants.len()).unwrap_or(u64::MAX),
-        keys: with_keys,
+        keys: options.with_keys,
+        problems,
     };
     let text = serde_json::to_string(&made).map_err(|e| crate::turn::internal(&e))?;
     private_file(&partial.join(MANIFEST), &text)?;
@@ -124,16 +137,16 @@ pub(crate) fn copy_keys(from: &Path, to: &Path) -> Result<(), Refusal> {
     sync_dir(to)
 }
 
-/// Audits a copy against its own checkpoint.
-fn verify(copy: &Path, place: &Home) -> Result<(), Refusal> {
+/// Audits a copy against its own checkpoint; gives the number of problems that are accepted.
+fn verify(copy: &Path, place: &Home, accept: bool) -> Result<u64, Refusal> {
     let found = crate::audit::audit_at(copy, None, &place.public_key())?;
-    if found.ok {
-        return Ok(());
+    if found.ok || accept {
+        return Ok(found.problems_total);
     }
     let first = found.problems.first().map_or("", String::as_str);
     let text = format!(
         "the copy does not verify, as the store does not: {first}; what was copied is in \
-         `{}`, and is no backup; run `ancile audit verify`",
+         `{}`, and is no backup; run `ancile audit verify`, or accept it by --accept-damage",
         copy.display()
     );
     Err(Refusal::new(Fault::Tampered, "backup_damaged", text))

@@ -49,7 +49,7 @@ mod writer;
 pub use ancile_screen::{FilteredReply, RemovedLink, ScreenPolicy, ScreenPolicyError};
 pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};
-pub use backup::{Backup, backup};
+pub use backup::{Backup, BackupOptions, backup};
 pub use caller::Caller;
 pub use config::{EngineConfig, IndexConfig, Model, SEAL_RECORDS};
 pub use fire::FireSpec;

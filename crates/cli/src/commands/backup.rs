@@ -4,7 +4,7 @@
 use crate::failure::{Exit, Failure};
 use crate::place::Place;
 use crate::print::{self, Answer};
-use ancile_engine::{Kept, Present, Restored};
+use ancile_engine::{BackupOptions, Kept, Present, Restored};
 use clap::Args;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -18,6 +18,9 @@ pub struct Backup {
     /// Copy the keys too: whoever has the backup then has all rights
     #[arg(long)]
     with_keys: bool,
+    /// Copy a store that does not verify in spite of that
+    #[arg(long)]
+    accept_damage: bool,
 }
 
 /// `ancile restore`
@@ -32,25 +35,38 @@ pub struct Restore {
 
 /// Runs `ancile backup`.
 pub fn backup(place: &Place, args: &Backup) -> Result<Answer, Failure> {
-    let made = ancile_engine::backup(&place.home, &args.dir, args.with_keys)?;
+    let options = BackupOptions {
+        with_keys: args.with_keys,
+        accept_damage: args.accept_damage,
+    };
+    let made = ancile_engine::backup(&place.home, &args.dir, options)?;
     let dir = args.dir.display().to_string();
     let value = json!({
         "backup": dir, "groups": made.groups, "epoch": made.epoch, "leaves": made.leaves,
         "tenants": made.tenants, "keys": made.keys,
+        "problems": made.problems,
     });
     let keys = if made.keys {
         "the keys are in it: keep it as they are kept"
     } else {
         "the keys are not in it: keep a copy of them elsewhere"
     };
+    let verifies = match made.problems {
+        0 => "the copy verifies".to_owned(),
+        n => format!("the copy has {n} problems; ancile audit verify says which"),
+    };
     let text = format!(
-        "made {}: {} groups, {} leaves of {} tenants; the copy verifies\n{keys}\n",
+        "made {}: {} groups, {} leaves of {} tenants; {verifies}\n{keys}\n",
         print::line(&dir),
         made.groups,
         made.leaves,
         made.tenants
     );
-    Ok(Answer::with(value, text))
+    let mut answer = Answer::with(value, text);
+    if made.problems > 0 {
+        answer.exit = Exit::Damaged;
+    }
+    Ok(answer)
 }
 
 /// Runs `ancile restore`.

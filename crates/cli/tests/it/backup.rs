@@ -119,7 +119,7 @@ fn killed(mut command: Command, after: Duration) -> bool {
 
 /// Longest time before a kill, in steps of the time below.
 const KILLS: u32 = 2_000;
-const KILL_STEP: Duration = Duration::from_millis(2);
+const KILL_STEP: Duration = Duration::from_millis(7);
 
 /// A scene with a backup of one entry and a store of two.
 fn two() -> Scene {
@@ -209,4 +209,31 @@ fn a_store_of_an_earlier_release_is_brought_up_by_a_command() {
     assert_eq!(pack["items"][0]["text"], "The plumber comes on Friday");
     let again = scene.run(&["migrate"]);
     assert!(again.out.contains(" already\n"), "{}", again.out);
+}
+
+#[test]
+fn a_migration_that_is_killed_leaves_the_old_format_or_the_new_one() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let fixture = here.join("../store/tests/fixtures/v1");
+    for round in 0..KILLS {
+        let scene = Scene::new();
+        copy(&fixture, &scene.path(".ancile"));
+        let ended = killed(scene.command(&["migrate"]), KILL_STEP * round);
+        let again = scene.run(&["migrate"]);
+        assert_eq!(again.code, 0, "round {round}: {}", again.err);
+        assert!(
+            scene.path(".ancile/format-1/store.db").exists(),
+            "round {round}"
+        );
+        assert!(
+            !scene.path(".ancile/format-1.partial").exists(),
+            "round {round}"
+        );
+        assert_eq!(scene.run(&["audit", "verify"]).code, 0, "round {round}");
+        assert_eq!(texts(&scene).len(), 4, "round {round}");
+        if ended {
+            return;
+        }
+    }
+    panic!("no migration ended");
 }

@@ -2,7 +2,7 @@
 //! A restore that is stopped at each of its steps leaves the old store or the new one.
 
 use super::*;
-use crate::backup;
+use crate::{BackupOptions, backup};
 use std::cell::Cell;
 
 thread_local! {
@@ -53,7 +53,7 @@ fn a_restore_that_is_stopped_leaves_the_old_store_or_the_new_one() {
         Engine::init(&home).unwrap();
         let engine = open(&home);
         make(&engine, "before");
-        backup(&home, &copy, false).unwrap();
+        backup(&home, &copy, BackupOptions::default()).unwrap();
         make(&engine, "after");
         engine.close();
         STOP_AT.set(Some(step));

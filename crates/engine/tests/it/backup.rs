@@ -4,10 +4,21 @@
 use crate::world::{World, main_namespace, memory, principal};
 use ancile_core::{Channel, EntryId, Role, SessionMode};
 use ancile_engine::api::{EntryState, Gates, KeySpec, PageSpec};
-use ancile_engine::{Backup, Engine, Fault, Present, Refusal, Restored, audit, backup, restore};
+use ancile_engine::{
+    Backup, BackupOptions, Engine, Fault, Present, Refusal, Restored, audit, backup, restore,
+};
 use std::path::PathBuf;
 
 const SECRET: &str = "The zebra code is 7319-umbrella.";
+
+const PLAIN: BackupOptions = BackupOptions {
+    with_keys: false,
+    accept_damage: false,
+};
+const WITH_KEYS: BackupOptions = BackupOptions {
+    with_keys: true,
+    accept_damage: false,
+};
 
 const ALL: PageSpec<'static> = PageSpec {
     cursor: None,
@@ -25,7 +36,7 @@ fn place(w: &World, name: &str) -> PathBuf {
 /// Makes a backup of the served store.
 fn make(w: &World, name: &str) -> PathBuf {
     let to = place(w, name);
-    backup(&w.home(), &to, false).unwrap();
+    backup(&w.home(), &to, PLAIN).unwrap();
     to
 }
 
@@ -58,7 +69,7 @@ fn a_backup_of_a_served_store_is_restored_whole() {
     let w = World::new();
     let kept = remember(&w, "The plumber comes on Friday.");
     let to = place(&w, "copy");
-    let made = backup(&w.home(), &to, false).unwrap();
+    let made = backup(&w.home(), &to, PLAIN).unwrap();
     assert_eq!(made, Backup::read(&to).unwrap());
     assert_eq!((made.tenants, made.keys), (1, false));
     assert!(!to.join("keys").exists());
@@ -270,7 +281,7 @@ fn a_backup_with_keys_stands_in_for_a_whole_home() {
     let w = World::new();
     let kept = remember(&w, "The plumber comes on Friday.");
     let to = place(&w, "copy");
-    assert!(backup(&w.home(), &to, true).unwrap().keys);
+    assert!(backup(&w.home(), &to, WITH_KEYS).unwrap().keys);
     let (home, dir) = (w.home(), w.dir);
     w.engine.close();
     std::fs::remove_dir_all(&home).unwrap();
@@ -313,9 +324,9 @@ fn what_is_no_whole_backup_is_refused_and_changes_nothing() {
     let w = World::new();
     remember(&w, "The plumber comes on Friday.");
     let to = make(&w, "copy");
-    let again = backup(&w.home(), &to, false).unwrap_err();
+    let again = backup(&w.home(), &to, PLAIN).unwrap_err();
     assert_eq!(again.code, "backup_exists");
-    let inside = backup(&w.home(), &w.home().join("data/copy"), false).unwrap_err();
+    let inside = backup(&w.home(), &w.home().join("data/copy"), PLAIN).unwrap_err();
     assert_eq!(inside.code, "backup_inside");
     let busy = restore(&w.home(), &to, true).unwrap_err();
     assert_eq!(busy.code, "store_locked");
@@ -353,4 +364,37 @@ fn what_was_begun_and_not_ended_is_no_backup_and_is_replaced() {
     let (w, restored) = replace(w, "copy");
     assert!(restored.done);
     Engine::close(w.engine);
+}
+
+#[test]
+fn a_damaged_store_is_backed_up_only_where_that_is_accepted() {
+    let w = World::new();
+    let (bad, good) = (remember(&w, "Comes on Friday."), remember(&w, "Two."));
+    let (home, dir) = (w.home(), w.dir);
+    w.engine.close();
+    let database = home.join("data/store.db");
+    let mut bytes = std::fs::read(&database).unwrap();
+    let at = bytes.windows(6).position(|w| w == b"Friday").unwrap();
+    bytes[at..at + 6].copy_from_slice(b"Sunday");
+    std::fs::write(&database, bytes).unwrap();
+    let to = dir.path().join("copy");
+    let refused = backup(&home, &to, PLAIN).unwrap_err();
+    assert_eq!(refused.code, "backup_damaged");
+    assert!(refused.outside.contains("--accept-damage"), "{refused}");
+    assert!(!to.exists());
+    let accepting = BackupOptions {
+        accept_damage: true,
+        ..PLAIN
+    };
+    assert_eq!(backup(&home, &to, accepting).unwrap().problems, 1);
+    let restored = restore(&home, &to, true).unwrap();
+    assert!(restored.done);
+    let w = World::open(dir, Gates::Enforce, true).unwrap();
+    let broken = w.engine.entry(&w.user, bad).unwrap();
+    assert!(
+        matches!(broken.state, EntryState::Broken(_)),
+        "{:?}",
+        broken.state
+    );
+    assert!(w.engine.entry(&w.user, good).is_ok());
 }

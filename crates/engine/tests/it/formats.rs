@@ -3,7 +3,9 @@
 
 use crate::world::{World, main_namespace};
 use ancile_engine::api::{EntryState, Gates};
-use ancile_engine::{Fault, audit, backup, migrate, new_witness_epoch, restore, store_format};
+use ancile_engine::{
+    BackupOptions, Fault, audit, backup, migrate, new_witness_epoch, restore, store_format,
+};
 use ancile_store::{FORMAT_VERSION, FORMAT_VERSION_OLDEST};
 use std::path::Path;
 
@@ -110,7 +112,7 @@ fn an_older_store_is_refused_with_the_next_step_and_not_changed() {
     for refusal in [
         audit(&home, None).unwrap_err(),
         new_witness_epoch(&home).unwrap_err(),
-        backup(&home, &dir.path().join("copy"), false).unwrap_err(),
+        backup(&home, &dir.path().join("copy"), BackupOptions::default()).unwrap_err(),
     ] {
         assert!(refusal.outside.contains("`ancile migrate`"), "{refusal}");
     }
@@ -156,7 +158,7 @@ fn a_backup_of_an_earlier_format_is_brought_up_where_it_is_restored() {
     std::fs::rename(home.join("data/store.db"), copy.join("store.db")).unwrap();
     std::fs::write(copy.join("erased"), "\n").unwrap();
     let said = r#"{"version":1,"store_format":1,"groups":10,"epoch":0,"leaves":17,"tenants":1,
-        "keys":false}"#;
+        "keys":false,"problems":0}"#;
     std::fs::write(copy.join("backup.json"), said).unwrap();
     let before = std::fs::read(copy.join("store.db")).unwrap();
     let restored = restore(&home, &copy, true).unwrap();
