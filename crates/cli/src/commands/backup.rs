@@ -167,7 +167,10 @@ fn kept(restored: &Restored, text: &mut String) {
             "the list of erasures beside the witness is gone: erase again what was erased since\n",
         );
     }
-    text.push_str("uses of mandates and answers to asks count from the backup\n");
+    text.push_str(
+        "uses of mandates and answers to asks count from the backup; keys rotated since work as \
+         before, and those made since are unknown\n",
+    );
 }
 
 /// An entry that is lost: its id and its leaf.

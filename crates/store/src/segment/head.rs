@@ -7,7 +7,7 @@ use ancile_core::{Digest, EntryId};
 /// Which model made the vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
-    /// Its name and version, at most [`MODEL_BYTES_MAX`] bytes.
+    /// Its name and version, at most `MODEL_BYTES_MAX` bytes.
     pub name: String,
     /// Dimensions of a vector.
     pub dim: u16,
