@@ -70,6 +70,7 @@ fn what_is_erased_is_gone_and_its_record_stays() {
     assert_eq!(state(&w, secret), (EntryState::Erased, None));
     assert_eq!(found(&w, "zebra"), 1);
     assert_eq!(w.engine.erase(&w.user, secret).unwrap(), erasure);
+    w.settled();
     let health = w.engine.health();
     assert_eq!((health.integrity, health.problems), ("verified", vec![]));
     let home = w.home();
@@ -110,6 +111,7 @@ fn what_was_derived_is_kept_and_listed() {
     assert_eq!(kept.broken, None);
     let w = w.reopen();
     assert_eq!(state(&w, summary.id).0, EntryState::Current);
+    w.settled();
     assert_eq!(w.engine.health().integrity, "verified");
 }
 
@@ -181,6 +183,7 @@ fn a_restored_copy_is_erased_again() {
     assert!(!holds(&home.join("data"), SECRET.as_bytes()));
     let w = w.reopen();
     assert_eq!(state(&w, secret).0, EntryState::Erased);
+    w.settled();
     assert_eq!(w.engine.health().integrity, "verified");
 }
 
