@@ -78,6 +78,11 @@ impl Client {
         }
     }
 
+    /// Asks for something that is text.
+    pub fn text(&self, path: &str) -> Result<String, Failure> {
+        self.send_text("GET", path, None, None)
+    }
+
     /// Sends something.
     pub fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         self.send("POST", path, Some(body), None)
@@ -105,6 +110,17 @@ impl Client {
         body: Option<&Value>,
         session: Option<&str>,
     ) -> Result<Value, Failure> {
+        let text = self.send_text(method, path, body, session)?;
+        Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    }
+
+    fn send_text(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        session: Option<&str>,
+    ) -> Result<String, Failure> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("http://{}{path}", self.address))
@@ -132,7 +148,7 @@ impl Client {
             .read_to_string()
             .map_err(|fault| self.unreachable(&fault))?;
         if status.is_success() {
-            return Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)));
+            return Ok(text);
         }
         Err(problem(status, &text))
     }

@@ -20,8 +20,8 @@ mod when;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use commands::config::Configuration;
 use commands::{
-    admin, audit, backup, calls, doctor, entries, index, mandates, migrate, review, serve,
-    sessions, shell, sources, tasks,
+    admin, audit, backup, calls, doctor, entries, index, mandates, migrate, portable, review,
+    serve, sessions, shell, sources, tasks,
 };
 use config::{Flag, Sources};
 use failure::{Exit, Failure};
@@ -137,6 +137,12 @@ enum Command {
     /// List or set quotas
     #[command(subcommand)]
     Quota(admin::Quota),
+    /// Write a namespace's entries to a file, with all that proves them
+    Export(portable::Export),
+    /// Write entries from elsewhere; each is class 4
+    Import(portable::Import),
+    /// Take chat messages into a session, and facts of single user turns
+    Add(portable::Add),
     /// Print the signed head of the log
     Checkpoint,
     /// Say how the store stands
@@ -225,6 +231,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Migrate => migrate::run(&place),
         Command::Restore(args) => backup::restore(&place, &args),
         Command::Quota(args) => admin::quota(&place, &args),
+        Command::Export(args) => portable::export(&place, &args),
+        Command::Import(args) => portable::import(&place, &args),
+        Command::Add(args) => portable::add(&place, &args),
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
         Command::Integrity => admin::integrity(&place),

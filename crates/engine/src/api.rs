@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What callers ask of the engine and what it answers. Plain data: wire forms belong to the server.
 
+mod chat;
 mod lists;
 mod step;
 
+pub use chat::{Added, ChatMessage, ChatRole, Exported, Fact, MESSAGES_MAX, MessageAdded};
 pub use lists::{
     Descendant, Erasure, NamespaceView, PageSpec, PrincipalView, ProvenLog, QuotaSpec, QuotaView,
     TenantView,

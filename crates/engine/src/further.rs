@@ -2,13 +2,14 @@
 //! Further calls of the engine: batches, lists, the ends of keys and tasks, and proofs.
 
 use crate::api::{
-    Erasure, IndexState, Integrity, KeyMade, NamespaceView, Page, PageSpec, PrincipalView,
-    ProvenLog, QuotaSpec, QuotaView, SessionView, TenantView, Write, Written,
+    Added, ChatMessage, Erasure, Exported, Fact, IndexState, Integrity, KeyMade, NamespaceView,
+    Page, PageSpec, PrincipalView, ProvenLog, QuotaSpec, QuotaView, SessionView, TenantView, Write,
+    Written,
 };
 use crate::caller::Caller;
 use crate::refusal::Refusal;
-use crate::{Engine, admin, audit, erase, lists, quota, review, write};
-use ancile_core::{EntryId, NamespaceName, PrincipalName};
+use crate::{Engine, admin, audit, erase, lists, messages, portable, quota, review, write};
+use ancile_core::{EntryId, NamespaceName, PrincipalName, SessionId};
 
 /// Owned form of a [`PageSpec`], to cross to the writer's thread.
 struct Part {
@@ -123,6 +124,40 @@ impl Engine {
     pub fn quotas(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<QuotaView>, Refusal> {
         let part = Part::from(page);
         self.with(by, move |t, k| quota::list(t, k, part.spec()))
+    }
+
+    /// Takes chat messages, and facts that were extracted from single user turns among them, into
+    /// a session, in order, all or none.
+    pub fn add_messages(
+        &self,
+        by: &Caller,
+        (id, token): (SessionId, &str),
+        messages: Vec<ChatMessage>,
+        facts: Vec<Fact>,
+    ) -> Result<Added, Refusal> {
+        let token = token.to_owned();
+        self.with(by, move |t, k| {
+            messages::add(t, k, (id, &token), (messages, facts))
+        })
+    }
+
+    /// A page of a namespace's entries with their proofs, newest first, and the checkpoint.
+    pub fn export(
+        &self,
+        by: &Caller,
+        namespace: NamespaceName,
+        page: PageSpec<'_>,
+    ) -> Result<(Page<Exported>, String), Refusal> {
+        let part = Part::from(page);
+        self.with(by, move |t, k| {
+            portable::export(t, k, &namespace, part.spec())
+        })
+    }
+
+    /// Writes up to [`crate::api::BATCH_ENTRIES_MAX`] entries from elsewhere, in order, all or
+    /// none: each is class 4 on channel `import`.
+    pub fn import(&self, by: &Caller, ops: Vec<Write>) -> Result<Vec<Written>, Refusal> {
+        self.with(by, move |t, k| portable::import(t, k, ops))
     }
 
     /// Has a task fire no more.

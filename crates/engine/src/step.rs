@@ -258,7 +258,11 @@ fn weight(turn: &Turn<'_>, at: &In<'_>, op: &Expose) -> Result<Weight, Refusal> 
 }
 
 /// Reports something that was shown.
-fn expose(turn: &mut Turn<'_>, at: &In<'_>, op: Expose) -> Result<AuthorityClass, Refusal> {
+pub(crate) fn expose(
+    turn: &mut Turn<'_>,
+    at: &In<'_>,
+    op: Expose,
+) -> Result<AuthorityClass, Refusal> {
     within(&op.text, CONTENT_BYTES_MAX, "text")?;
     within(&op.locator, LOCATOR_BYTES_MAX, "locator")?;
     write::plain(&op.locator)?;

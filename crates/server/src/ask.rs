@@ -115,6 +115,8 @@ pub(crate) struct Reply {
 
 /// Content type of answers.
 pub(crate) const JSON: &str = "application/json";
+/// Content type of an export: JSON, a line each.
+pub(crate) const LINES: &str = "application/x-ndjson";
 /// Content type of signed notes.
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 

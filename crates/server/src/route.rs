@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one list of routes, and the way of a request through it.
 
-use crate::ask::{Ask, JSON, Parts, Reply, TEXT};
+use crate::ask::{Ask, JSON, LINES, Parts, Reply, TEXT};
 use crate::body;
 use crate::limits::Limits;
 use crate::metrics::{CONTENT_TYPE as METRICS_TEXT, Metrics, MetricsAccess};
@@ -146,6 +146,15 @@ impl Route {
         self.answers(
             StatusCode::OK,
             TEXT,
+            SchemaGenerator::subschema_for::<String>,
+        )
+    }
+
+    /// Answered with lines of JSON.
+    pub(crate) const fn gives_lines(self) -> Self {
+        self.answers(
+            StatusCode::OK,
+            LINES,
             SchemaGenerator::subschema_for::<String>,
         )
     }

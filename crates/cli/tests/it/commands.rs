@@ -610,3 +610,57 @@ fn completions_and_man_pages_name_every_command() {
     assert!(page("ancile-serve.1").contains("listen"));
     assert!(!scene.path(".ancile").exists());
 }
+
+#[test]
+fn a_namespace_is_exported_and_comes_back_as_class_4() {
+    let scene = Scene::served();
+    for n in 0..3 {
+        let ran = scene.run(&["write", &format!("note number {n}")]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+    let gone = scene.json(&["write", "to go"]);
+    assert_eq!(
+        scene
+            .run(&["entry", "erase", gone["id"].as_str().unwrap()])
+            .code,
+        0
+    );
+    assert_eq!(
+        scene.json(&["export", "all.ndjson"]),
+        json!({"exported": 4})
+    );
+    let again = scene.run(&["export", "all.ndjson"]);
+    assert_ne!(again.code, 0, "nothing is overwritten");
+    let imported = scene.json(&["import", "all.ndjson"]);
+    assert_eq!(
+        imported,
+        json!({"imported": 3, "quarantined": 0, "skipped": 2})
+    );
+    let list = scene.json(&["entry", "list", "--limit", "3"]);
+    for (at, item) in list["items"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(item["class"], "untrusted");
+        assert_eq!(item["channel"], "import");
+        assert_eq!(item["text"], format!("note number {}", 2 - at));
+    }
+    let lines = "{\"text\": \"a line\"}\n\n{\"kind\": \"memory\", \"text\": \"another\"}\n";
+    let ran = scene.run_with(&["import", "-", "--json"], lines);
+    assert!(ran.out.contains("\"imported\":2"), "{}{}", ran.out, ran.err);
+    assert_eq!(scene.run_with(&["import", "-"], "no JSON").code, 2);
+}
+
+#[test]
+fn messages_are_added_in_a_session() {
+    let scene = Scene::served();
+    let opened = scene.json(&["session", "open", "--observed"]);
+    let text = |name: &str| opened[name].as_str().unwrap().to_owned();
+    let (id, token) = (text("id"), text("token"));
+    let messages = r#"{"messages": [{"role": "tool", "name": "search", "content": "a page"},
+        {"role": "user", "content": "I moved to Bonn."}],
+        "facts": [{"message": 1, "text": "The user lives in Bonn."}]}"#;
+    let args = ["add", "-", "--session", &id, "--session-token", &token];
+    let ran = scene.run_with(&[&args[..], &["--json"]].concat(), messages);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let added: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(added["class"], "untrusted");
+    assert_eq!(added["facts"][0]["class"], "agent_derived");
+}

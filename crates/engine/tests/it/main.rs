@@ -14,6 +14,7 @@
 mod act;
 mod attacks;
 mod backup;
+mod chat;
 mod concurrency;
 mod erase;
 mod faults;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Entries, recall outside sessions, lineage and proofs.
 
-use crate::ask::{Ask, JSON, Reply};
+use crate::ask::{Ask, JSON, LINES, Reply};
 use crate::problem::Problem;
+use crate::wire::chat::{self, ImportBody};
 use crate::wire::entry::{
     BatchBody, BatchWrittenBody, EntryBody, ErasureBody, LineageBody, WriteBody, WrittenBody,
 };
@@ -19,6 +20,22 @@ pub(crate) fn write(ask: &Ask<'_>) -> Result<Reply, Problem> {
 pub(crate) fn batch(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let writes = ask.json::<BatchBody>()?.writes()?;
     let written = ask.engine.write_batch(ask.caller, writes)?;
+    Reply::created(&BatchWrittenBody::from(written))
+}
+
+/// Gives a page of entries with all that proves them.
+pub(crate) fn export(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let query = ask.query();
+    let (page, checkpoint) = ask
+        .engine
+        .export(ask.caller, query.namespace()?, query.page()?)?;
+    Ok(Reply::text(LINES, chat::lines(page, &checkpoint)?))
+}
+
+/// Writes entries from elsewhere.
+pub(crate) fn import(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let writes = ask.json::<ImportBody>()?.writes()?;
+    let written = ask.engine.import(ask.caller, writes)?;
     Reply::created(&BatchWrittenBody::from(written))
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod sources;
 use crate::ask::List;
 use crate::route::{Route, delete, get, in_session, open, post, put};
 use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
+use crate::wire::chat::{AddedBody, ImportBody, MessagesBody};
 use crate::wire::entry::{
     BatchBody, BatchWrittenBody, EntryBody, ErasureBody, LineageBody, TaskViewBody, WriteBody,
     WrittenBody,
@@ -70,6 +71,13 @@ pub const ROUTES: &[Route] = &[
     .takes::<ReplyBody>()
     .gives::<FilteredBody>(),
     in_session(
+        "/v1/sessions/{id}/messages",
+        "Take chat messages, and facts of single user turns",
+        sessions::add_messages,
+    )
+    .takes::<MessagesBody>()
+    .creates::<AddedBody>(),
+    in_session(
         "/v1/sessions/{id}/close",
         "Close a session",
         sessions::close,
@@ -110,6 +118,20 @@ pub const ROUTES: &[Route] = &[
         entries::proof,
     )
     .gives::<Value>(),
+    get(
+        "/v1/export",
+        "Give entries with all that proves them",
+        entries::export,
+    )
+    .with_query(NAMESPACE_PAGE)
+    .gives_lines(),
+    post(
+        "/v1/import",
+        "Write entries from elsewhere",
+        entries::import,
+    )
+    .takes::<ImportBody>()
+    .creates::<BatchWrittenBody>(),
     post("/v1/recall", "Recall for a person", entries::recall)
         .takes::<RecallBody>()
         .gives::<PackBody>(),

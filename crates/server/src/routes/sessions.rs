@@ -4,6 +4,7 @@
 use crate::ask::{Ask, Reply};
 use crate::problem::Problem;
 use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
+use crate::wire::chat::{AddedBody, MessagesBody};
 use crate::wire::entry::TaskViewBody;
 use crate::wire::recall::{PackBody, RecallBody};
 use crate::wire::reply::{FilteredBody, ReplyBody};
@@ -81,6 +82,16 @@ pub(crate) fn close(ask: &Ask<'_>) -> Result<Reply, Problem> {
     ask.engine
         .close_session(ask.caller, ask.named()?, ask.session_token()?)?;
     Ok(Reply::nothing())
+}
+
+/// Takes chat messages and facts.
+pub(crate) fn add_messages(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let (id, token) = (ask.named()?, ask.session_token()?);
+    let (messages, facts) = ask.json::<MessagesBody>()?.parts()?;
+    let added = ask
+        .engine
+        .add_messages(ask.caller, (id, token), messages, facts)?;
+    Reply::created(&AddedBody::from(added))
 }
 
 /// Lists tasks.

@@ -3,6 +3,7 @@
 //! refused; moments are microseconds since 1970-01-01 UTC.
 
 pub(crate) mod act;
+pub(crate) mod chat;
 pub(crate) mod entry;
 pub(crate) mod health;
 pub(crate) mod key;

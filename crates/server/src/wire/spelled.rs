@@ -7,7 +7,7 @@ use ancile_core::{
     MandateId, NAME_BYTES_MAX, NamespaceName, PermitId, PrincipalName, Role, SessionId,
     SessionMode, SourceField, SourceName, SourceState, TenantName, ToolName,
 };
-use ancile_engine::api::{ApprovalState, ExposureKind, Gates};
+use ancile_engine::api::{ApprovalState, ChatRole, ExposureKind, Gates};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -157,6 +157,7 @@ spell_enum!(
     SessionMode "mode" &[SessionMode::Interactive, SessionMode::Headless], mode_name;
     ExposureKind "kind of exposure" EXPOSURES, exposure_name;
     ApprovalState "state" APPROVALS, approval_name;
+    ChatRole "role" CHAT_ROLES, chat_role_name;
     Gates "gate setting" &[Gates::Enforce, Gates::LogOnly, Gates::Off], gates_name;
 );
 
@@ -182,6 +183,22 @@ const fn exposure_name(kind: ExposureKind) -> &'static str {
         ExposureKind::UserTurn => "user_turn",
         ExposureKind::Text => "text",
         ExposureKind::PeerMessage => "peer_message",
+    }
+}
+
+const CHAT_ROLES: &[ChatRole] = &[
+    ChatRole::System,
+    ChatRole::User,
+    ChatRole::Assistant,
+    ChatRole::Tool,
+];
+
+const fn chat_role_name(role: ChatRole) -> &'static str {
+    match role {
+        ChatRole::System => "system",
+        ChatRole::User => "user",
+        ChatRole::Assistant => "assistant",
+        ChatRole::Tool => "tool",
     }
 }
 

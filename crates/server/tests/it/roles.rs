@@ -72,6 +72,17 @@ pub const ROWS: &[Row] = &[
     ),
     (
         Verb::Post,
+        "/v1/sessions/{id}/messages",
+        [404, 404, 201, 404],
+        |w| {
+            let session = w.session();
+            let body = json!({"messages": [{"role": "user", "content": "I moved to Bonn."}],
+                "facts": [{"message": 0, "text": "The user lives in Bonn."}]});
+            Asked::post(session.path("messages"), &body).within(&session.token)
+        },
+    ),
+    (
+        Verb::Post,
         "/v1/sessions/{id}/close",
         [404, 404, 204, 404],
         |w| {
@@ -116,6 +127,14 @@ pub const ROWS: &[Row] = &[
         [404, 200, 200, 200],
         |w| Asked::get(format!("/v1/entries/{}/proof", w.note("a note"))),
     ),
+    (Verb::Get, "/v1/export", [403, 200, 403, 403], |_| {
+        Asked::get("/v1/export?namespace=main")
+    }),
+    (Verb::Post, "/v1/import", [403, 201, 201, 403], |_| {
+        let entry = json!({"kind": "memory", "text": "a note"});
+        let body = json!({"namespace": "main", "entries": [entry]});
+        Asked::post("/v1/import", &body)
+    }),
     (Verb::Post, "/v1/recall", [403, 200, 403, 403], |_| {
         Asked::post("/v1/recall", &json!({"namespace": "main", "query": "note"}))
     }),

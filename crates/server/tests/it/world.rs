@@ -162,6 +162,8 @@ impl World {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(30)))
+            // The server closes a connection whose body it did not read.
+            .max_idle_connections(0)
             .proxy(None)
             // One that is refused before its body is read may be closed: none is used again.
             .max_idle_connections(0)
