@@ -61,7 +61,7 @@ impl<'a> Mapped<'a> {
     }
 
     /// The same places with another text, made byte for byte from this one's characters by `f`.
-    pub fn map_chars(&self, f: impl Fn(char) -> char) -> Mapped<'static> {
+    pub fn map_chars(&self, mut f: impl FnMut(char) -> char) -> Mapped<'static> {
         let mut out = Rewriter::new(self.text.len());
         for (at, c) in self.text.char_indices() {
             out.text.push(f(c));
@@ -112,7 +112,16 @@ impl Rewriter {
     }
 
     fn put(&mut self, segment: &str, at: usize, form: Form) {
-        if segment.is_ascii() {
+        let mut chars = segment.chars();
+        let alone = chars
+            .next()
+            .filter(|c| is_settled(*c) && chars.next().is_none());
+        if let Some(c) = alone {
+            match form {
+                Form::Folded => self.text.extend(c.to_lowercase()),
+                Form::Exact | Form::Clean => self.text.push(c),
+            }
+        } else if segment.is_ascii() {
             self.text.push_str(segment);
             if form == Form::Folded
                 && let Some(tail) = self.text.get_mut(self.starts.len()..)
@@ -135,9 +144,22 @@ impl Rewriter {
     }
 }
 
+/// Whether a character outside ASCII is sure to be the same in every normal form, to combine with
+/// nothing before it, and to keep so in lower case: ideographs, kana without a mark, and Russian
+/// letters. Others are looked up.
+pub(crate) const fn is_settled(c: char) -> bool {
+    match c {
+        '\u{4e00}'..='\u{9fff}' => true,
+        '\u{410}'..='\u{44f}' => !matches!(c, '\u{419}' | '\u{439}'),
+        '\u{3042}'..='\u{304a}' | '\u{306a}'..='\u{306e}' | '\u{307e}'..='\u{3093}' => true,
+        '\u{30a2}'..='\u{30aa}' | '\u{30ca}'..='\u{30ce}' | '\u{30de}'..='\u{30f3}' => true,
+        _ => false,
+    }
+}
+
 /// Whether nothing before `c` can compose or reorder with it.
 fn starts_segment(c: char) -> bool {
-    if c.is_ascii() {
+    if c.is_ascii() || is_settled(c) {
         return true;
     }
     let first = core::iter::once(c).nfkd().next().unwrap_or(c);

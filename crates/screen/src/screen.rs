@@ -25,6 +25,7 @@ pub use types::{Finding, RuleId, ScreenInput, Screening, Stage, StageSet, Verdic
 use crate::mapped::{Form, Mapped};
 use crate::policy::ScreenPolicy;
 use ancile_core::Channel;
+use core::ops::Range;
 use matcher::{Matcher, Present};
 use std::sync::{Arc, OnceLock};
 use structure::Scan;
@@ -172,11 +173,13 @@ impl Screener {
     fn read(&self, text: &str, stages: StageSet, tally: &mut Tally<'_>) {
         let folded = Mapped::new(text, Form::Folded);
         let present = self.matcher.present(&folded.text);
+        let coded = structure::coded_runs(text);
         if stages.contains(Stage::Structure) {
-            structure::scan(text, &mut |scan, span| tally.scanned(scan, span));
+            structure::scan(text, &coded, &mut |scan, span| tally.scanned(scan, span));
             self.run(Stage::Structure, &folded, &present, tally);
         }
-        if stages.contains(Stage::Sensitive) {
+        let sensitive = stages.contains(Stage::Sensitive);
+        if sensitive && self.matcher.may_match(Stage::Sensitive, &present) {
             let clean = Mapped::new(text, Form::Clean);
             self.run(Stage::Sensitive, &clean, &present, tally);
         }
@@ -186,7 +189,7 @@ impl Screener {
                 let present = self.matcher.present(&other.text);
                 self.run(Stage::Injection, &other, &present, tally);
             }
-            self.read_coded(text, tally);
+            self.read_coded(text, &coded, tally);
         }
     }
 
@@ -197,8 +200,8 @@ impl Screener {
     }
 
     /// Reads what base64 and hexadecimal runs stand for, one level deep.
-    fn read_coded(&self, text: &str, tally: &mut Tally<'_>) {
-        for run in structure::coded_runs(text) {
+    fn read_coded(&self, text: &str, runs: &[Range<usize>], tally: &mut Tally<'_>) {
+        for run in runs {
             let coded = text.get(run.clone()).unwrap_or_default();
             let Some(decoded) = check::decoded_text(coded) else {
                 continue;
@@ -212,7 +215,7 @@ impl Screener {
                     !instructs
                 });
             if instructs {
-                tally.scanned(Scan::CodedInstruction, run);
+                tally.scanned(Scan::CodedInstruction, run.clone());
             }
         }
     }

@@ -23,6 +23,16 @@ pub fn not_ascii() -> String {
     repeated(NOT_ASCII)
 }
 
+/// The beginnings of a text, from 64 bytes to all of it, each twice as long as the one before.
+#[must_use]
+pub fn beginnings(text: &str) -> Vec<&str> {
+    let lengths = (6..).map(|power| 1 << power);
+    lengths
+        .take_while(|length| *length <= text.len())
+        .filter_map(|length| text.get(..text.floor_char_boundary(length)))
+        .collect()
+}
+
 /// Repeats a text up to the length, filling up with dots where a character would be cut.
 fn repeated(text: &str) -> String {
     let mut out = String::with_capacity(TEXT_BYTES);

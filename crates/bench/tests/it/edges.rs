@@ -34,12 +34,13 @@ const EDGES: [(&str, &[&str]); 11] = [
 const ONLY: [(&str, &[&str]); 1] = [("core", &["sha2"])];
 
 /// Who alone may use a third-party crate.
-const ONLY_IN: [(&str, &[&str]); 20] = [
+const ONLY_IN: [(&str, &[&str]); 21] = [
     ("anyhow", &["cli", "bench"]),
     ("rusqlite", &["store"]),
     ("cedar-policy", &["policy"]),
     ("ed25519-dalek", &["ledger"]),
     ("regex", &["screen"]),
+    ("regex-syntax", &["screen"]),
     ("tokio", &["server", "cli"]),
     ("axum", &["server"]),
     ("hyper", &["server"]),

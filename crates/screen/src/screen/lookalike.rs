@@ -15,15 +15,16 @@ pub(crate) fn readings(folded: &Mapped<'_>) -> Vec<Mapped<'static>> {
     if folded.text.is_ascii() {
         return Vec::new();
     }
+    let mut known = Known::default();
     let mut seen = false;
     let mut strokes = false;
     for c in folded.text.chars().filter(|c| !c.is_ascii()) {
-        let plain = ascii(c);
+        let plain = known.ascii(c);
         seen |= plain.is_some();
         strokes |= plain == Some('l');
     }
-    let read = |stroke| {
-        folded.map_chars(|c| match ascii(c) {
+    let mut read = |stroke| {
+        folded.map_chars(|c| match known.ascii(c) {
             Some('l') => stroke,
             Some(plain) => plain,
             None => c,
@@ -33,6 +34,31 @@ pub(crate) fn readings(folded: &Mapped<'_>) -> Vec<Mapped<'static>> {
         (false, _) => Vec::new(),
         (true, false) => vec![read('l')],
         (true, true) => vec![read('l'), read('i')],
+    }
+}
+
+/// What the characters of a text pass for, so that each is looked up about once.
+struct Known([(char, Option<char>); 256]);
+
+impl Default for Known {
+    fn default() -> Self {
+        Self([('\0', None); 256])
+    }
+}
+
+impl Known {
+    fn ascii(&mut self, c: char) -> Option<char> {
+        if c.is_ascii() {
+            return None;
+        }
+        let place = usize::try_from(u32::from(c) % 256).unwrap_or_default();
+        let Some(held) = self.0.get_mut(place) else {
+            return ascii(c);
+        };
+        if held.0 != c {
+            *held = (c, ascii(c));
+        }
+        held.1
     }
 }
 

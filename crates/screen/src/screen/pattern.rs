@@ -4,10 +4,16 @@
 use super::table::{Rule, RuleTableError, Table};
 use super::types::Stage;
 use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::literal::Extractor;
 use std::collections::BTreeSet;
 
 /// Largest compiled pattern, in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 21;
+/// Most beginnings of a pattern that are sought.
+const BEGINNINGS_MAX: usize = 64;
+/// Shortest of them, in bytes.
+const BEGINNING_BYTES_MIN: usize = 2;
 /// A space: blanks with at most one line break, and what quotes a line in mail or Markdown.
 const SPACE: &str = r"(?:[ \t\r]+|[ \t\r]*\n[ \t\r>*#-]*)";
 /// An address on the web.
@@ -20,6 +26,8 @@ const MAIL: &str = r"[^\s@]+@[a-z0-9-]+\.[a-z][^\s]*";
 pub(crate) struct Pattern {
     pub regex: Regex,
     pub needs: BTreeSet<&'static str>,
+    /// Texts one of which each match begins with; none where that is not known.
+    pub beginnings: Vec<String>,
 }
 
 /// Compiles the patterns of a rule.
@@ -47,9 +55,41 @@ pub(crate) fn compile(rule: &Rule, table: &Table) -> Result<Vec<Pattern>, RuleTa
                 rule: rule.id.as_str(),
                 source: Box::new(source),
             })?;
-        out.push(Pattern { regex, needs });
+        // Only these run over the very text in which words are sought.
+        let beginnings = match rule.stage {
+            Stage::Injection if needs.is_empty() => beginnings(&text),
+            _ => Vec::new(),
+        };
+        out.push(Pattern {
+            regex,
+            needs,
+            beginnings,
+        });
     }
     Ok(out)
+}
+
+/// The texts one of which each match of a regular expression begins with, where they are few and
+/// each is long enough to be rare.
+fn beginnings(regex: &str) -> Vec<String> {
+    let parsed = ParserBuilder::new()
+        .unicode(false)
+        .utf8(false)
+        .multi_line(true)
+        .build()
+        .parse(regex);
+    let Ok(parsed) = parsed else {
+        return Vec::new();
+    };
+    let found = Extractor::new().extract(&parsed);
+    let texts = found.literals().unwrap_or_default().iter().map(|literal| {
+        let text = str::from_utf8(literal.as_bytes()).ok()?;
+        (text.len() >= BEGINNING_BYTES_MIN).then(|| text.to_owned())
+    });
+    let texts: Option<Vec<String>> = texts.collect();
+    texts
+        .filter(|texts| texts.len() <= BEGINNINGS_MAX)
+        .unwrap_or_default()
 }
 
 fn expand(

@@ -63,40 +63,54 @@ impl Scan {
     }
 }
 
-/// Reports what the scans of stage 1 see.
-pub(crate) fn scan(text: &str, report: &mut dyn FnMut(Scan, Range<usize>)) {
+/// Reports what the scans of stage 1 see; `coded` are the coded runs of the text.
+pub(crate) fn scan(text: &str, coded: &[Range<usize>], report: &mut dyn FnMut(Scan, Range<usize>)) {
     if !text.is_ascii() {
         invisible(text, report);
     }
     control(text, report);
     lines(text, report);
-    for run in coded_runs(text).filter(|run| run.len() >= BLOB_BYTES_MIN) {
+    for run in coded.iter().filter(|run| run.len() >= BLOB_BYTES_MIN) {
         let part = text.get(run.clone()).unwrap_or_default();
         let has = |fits: fn(&u8) -> bool| part.bytes().any(|b| fits(&b));
         let mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
         let hex = part.bytes().all(|b| b.is_ascii_hexdigit());
         if has(u8::is_ascii_digit) && (mixed || hex) {
-            report(Scan::Blob, run);
+            report(Scan::Blob, run.clone());
         }
     }
 }
 
 /// The runs that may be base64 or hexadecimal text, long enough to carry a sentence.
-pub(crate) fn coded_runs(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let coded = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'-' | b'_');
-    let mut start = None;
-    let ends = text.bytes().map(Some).chain([None]).enumerate();
-    ends.filter_map(move |(at, b)| match (b.is_some_and(coded), start) {
-        (true, None) => {
-            start = Some(at);
-            None
+pub(crate) fn coded_runs(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let coded = |at: usize| {
+        let b = bytes.get(at).copied().unwrap_or(b' ');
+        b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'-' | b'_')
+    };
+    let mut out = Vec::new();
+    // No run reaches over the byte before `from`. A run that is long enough and begins from there
+    // on covers the last byte of the window, or begins behind that byte.
+    let mut from = 0;
+    while from + CODED_BYTES_MIN <= bytes.len() {
+        let last = from + CODED_BYTES_MIN - 1;
+        if !coded(last) {
+            from = last + 1;
+            continue;
         }
-        (false, Some(from)) => {
-            start = None;
-            (at - from >= CODED_BYTES_MIN).then_some(from..at)
+        let start = (from..last)
+            .rev()
+            .find(|at| !coded(*at))
+            .map_or(from, |at| at + 1);
+        let end = (last + 1..bytes.len())
+            .find(|at| !coded(*at))
+            .unwrap_or(bytes.len());
+        if end - start >= CODED_BYTES_MIN {
+            out.push(start..end);
         }
-        _ => None,
-    })
+        from = end + 1;
+    }
+    out
 }
 
 fn control(text: &str, report: &mut dyn FnMut(Scan, Range<usize>)) {

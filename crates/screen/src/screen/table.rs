@@ -2,6 +2,7 @@
 //! Reading the rule table, `rules.txt`, whose head says how it is written.
 
 use super::check::Check;
+use super::matcher::Shape;
 use super::structure::Scan;
 use super::types::{RuleId, Stage};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +38,14 @@ pub enum RuleTableError {
         /// What the compiler says.
         #[source]
         source: Box<regex::Error>,
+    },
+    /// More word lists than there is room for.
+    #[error("the rule table has {lists} word lists; limit is {limit}; join some")]
+    TooManyLists {
+        /// How many there are.
+        lists: usize,
+        /// How many there may be.
+        limit: usize,
     },
     /// The word lists do not compile.
     #[error("the word lists of the rule table do not compile; shorten them")]
@@ -78,6 +87,7 @@ pub struct Rule {
     pub(crate) needs: Vec<&'static str>,
     /// Fewest decimal digits of a text in which a pattern can match.
     pub(crate) digits: usize,
+    pub(crate) shape: Option<Shape>,
     pub(crate) scan: Option<Scan>,
     pub(crate) check: Option<Check>,
     pub(crate) unless_negated: bool,
@@ -165,6 +175,7 @@ fn new_rule(id: &'static str) -> Result<Rule, &'static str> {
         patterns: Vec::new(),
         needs: Vec::new(),
         digits: 0,
+        shape: None,
         scan: None,
         check: None,
         unless_negated: false,
@@ -189,6 +200,7 @@ fn rule_line(rule: &mut Rule, key: &str, rest: &'static str) -> Result<(), &'sta
         "match" => rule.patterns.push(rest),
         "need" => rule.needs.extend(rest.split_ascii_whitespace()),
         "digits" => rule.digits = rest.parse().map_err(|_| "digits is no number")?,
+        "shape" => rule.shape = Some(Shape::parse(rest).ok_or("a shape that is none")?),
         "scan" => rule.scan = Some(Scan::parse(rest).ok_or("a scan that is none")?),
         "check" => rule.check = Some(Check::parse(rest).ok_or("a check that is none")?),
         "unless" if rest == "negated" => rule.unless_negated = true,

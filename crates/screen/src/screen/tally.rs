@@ -7,6 +7,7 @@ use super::structure::Scan;
 use super::table::Effect;
 use super::types::{Finding, Screening, Stage, Verdict};
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 /// Most secrets listed; the last one's span then reaches to the end of the last secret found, so
 /// that taking the listed spans out takes every secret out.
@@ -18,7 +19,7 @@ pub(crate) struct Tally<'m> {
     /// What follows from a finding, by the place of its rule in the table.
     verdicts: &'m [Verdict],
     /// The spans by the place of their rule in the table, at most [`FINDINGS_MAX`] each.
-    found: Vec<Vec<Range<usize>>>,
+    found: BTreeMap<usize, Vec<Range<usize>>>,
     cut: bool,
 }
 
@@ -27,7 +28,7 @@ impl<'m> Tally<'m> {
         Self {
             matcher,
             verdicts,
-            found: vec![Vec::new(); matcher.rules.len()],
+            found: BTreeMap::new(),
             cut: false,
         }
     }
@@ -67,9 +68,7 @@ impl<'m> Tally<'m> {
     /// Takes a finding; answers whether more of this rule are wanted.
     pub fn add(&mut self, rule: usize, span: Range<usize>) -> bool {
         let redacts = self.redacts(rule);
-        let Some(spans) = self.found.get_mut(rule) else {
-            return false;
-        };
+        let spans = self.found.entry(rule).or_default();
         if spans.contains(&span) {
             return true;
         }
@@ -86,17 +85,15 @@ impl<'m> Tally<'m> {
 
     /// Moves every span by a map that never turns order round.
     pub fn move_spans(&mut self, place: impl Fn(usize) -> usize) {
-        for span in self.found.iter_mut().flatten() {
+        for span in self.found.values_mut().flatten() {
             *span = place(span.start)..place(span.end);
         }
     }
 
     /// The screening of these findings. A text that was not read counts as an instruction.
     pub fn close(self, version: u32) -> Screening {
-        let hit = (0..).zip(&self.found);
-        let hit = hit.filter(|(_, spans)| !spans.is_empty());
         let (mut verdict, mut instruction_like) = (Verdict::Allow, false);
-        for (rule, _) in hit {
+        for rule in self.found.keys().copied() {
             verdict = verdict.max(self.verdict(rule));
             let unread = self
                 .matcher
@@ -120,8 +117,8 @@ impl<'m> Tally<'m> {
     /// limit; in the order of stages, rules and places. Also whether there were more.
     fn listed(self) -> (Vec<Finding>, bool) {
         let mut cut = self.cut;
-        let spans = (0..).zip(&self.found);
-        let found = spans.flat_map(|(rule, spans)| spans.iter().map(move |s| (rule, s.clone())));
+        let spans = self.found.iter();
+        let found = spans.flat_map(|(rule, spans)| spans.iter().map(move |s| (*rule, s.clone())));
         let (mut secrets, mut others): (Vec<_>, Vec<_>) =
             found.partition(|(rule, _)| self.redacts(*rule));
         secrets.sort_by_key(|(_, span)| (span.start, span.end));
