@@ -8,6 +8,9 @@
 //! names, and they are swept.
 
 mod build;
+mod install;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use crate::core::{Core, down};
@@ -15,12 +18,13 @@ use crate::event::{Event, SealedSegment};
 use crate::index::{Partition, Place};
 use crate::refusal::Refusal;
 use crate::state::Tenant;
-use crate::turn::{Turn, internal};
+use crate::turn::internal;
 use ancile_core::{Digest, EntryId, TenantName};
 use ancile_ledger::NodeHash;
-use ancile_store::segment::{Built, Piece};
+use install::{Install, Kind, sealed_events, segment_of};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::sync::mpsc::TryRecvError;
 use work::{Compared, Done, Job, Worker};
 
 /// Segments of one place and tier that are merged into one.
@@ -33,8 +37,6 @@ const TIER_ROWS: u32 = 8_192;
 const PIECES_PER_COMMIT: u32 = 16;
 /// Leaves compared in one piece of work.
 const COMPARED_AT_ONCE: u64 = 65_536;
-/// Segments named by one event, which stays below the limit of a leaf.
-const SEGMENTS_PER_EVENT: usize = 128;
 
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub(crate) enum Next {
     Idle,
     /// Wait for the worker.
     Wait,
+    /// Try again after a while: another program holds the database, or the like.
+    Later,
     /// Go on at once.
     More,
 }
@@ -53,28 +57,6 @@ struct Uncompared {
     tenant: TenantName,
     from: u64,
     to: u64,
-}
-
-/// Segments that the worker made, on their way into the store.
-struct Install {
-    tenant: TenantName,
-    pieces: VecDeque<(Digest, Piece)>,
-    events: Vec<Event>,
-    /// Segments that the events replace.
-    gone: Vec<Digest>,
-    kind: Kind,
-}
-
-/// What an installation does beside the events.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// What was set aside in memory is in segments.
-    Seal,
-    /// All segments were made anew: what they list is read again, and what was wrong with the old
-    /// ones is over.
-    Rebuild,
-    /// Nothing.
-    Other,
 }
 
 /// The state of the upkeep.
@@ -93,6 +75,8 @@ pub(crate) struct Upkeep {
     rebuilt: Vec<SealedSegment>,
     /// Rows of the rebuild so far, and in all.
     pub progress: Option<(u64, u64)>,
+    /// Whether there are other segments than when a merge was last looked for.
+    installed: bool,
     /// Tenants where the last try failed; not tried again until the store is opened anew.
     failed: BTreeSet<TenantName>,
 }
@@ -125,6 +109,7 @@ impl Upkeep {
                     to: *sealed,
                 })
                 .collect(),
+            installed: true,
             ..Self::default()
         };
     }
@@ -143,7 +128,7 @@ impl Core {
                 let inside = &refusal.inside;
                 tracing::error!(code = refusal.code, inside, "index upkeep failed");
                 if self.is_open() {
-                    Next::Wait
+                    Next::Later
                 } else {
                     Next::Idle
                 }
@@ -152,9 +137,17 @@ impl Core {
     }
 
     fn upkeep_step(&mut self) -> Result<Next, Refusal> {
-        if let Some(done) = self.upkeep.worker.as_ref().and_then(Worker::take) {
-            self.upkeep.busy = false;
-            self.take_done(done);
+        match self.upkeep.worker.as_ref().map(Worker::take) {
+            Some(Ok(done)) => {
+                self.upkeep.busy = false;
+                self.take_done(done);
+            }
+            Some(Err(TryRecvError::Disconnected)) => {
+                self.upkeep.worker = None;
+                self.upkeep.busy = false;
+                self.give_up("its thread ended; open the store anew");
+            }
+            Some(Err(TryRecvError::Empty)) | None => {}
         }
         if self.upkeep.install.is_some() {
             self.install_some()?;
@@ -188,6 +181,16 @@ impl Core {
         self.upkeep.worker = Some(worker);
         self.upkeep.busy = true;
         Ok(Next::Wait)
+    }
+
+    /// Ends the upkeep of all tenants until the store is opened anew.
+    fn give_up(&mut self, why: &str) {
+        tracing::error!(why, "index upkeep ended");
+        self.note_problem(format!("index: {why}"));
+        self.upkeep.failed = self.state.tenants.keys().cloned().collect();
+        self.upkeep.uncompared.clear();
+        self.upkeep.rebuild.clear();
+        self.upkeep.progress = None;
     }
 
     /// Whether nothing is left to be sealed, merged, made anew, swept or compared.
@@ -279,7 +282,9 @@ impl Core {
         if let Some(purge) = self.purge_job()? {
             return Ok(Some(purge));
         }
-        if let Some(merge) = self.merge_wanted() {
+        if std::mem::take(&mut self.upkeep.installed)
+            && let Some(merge) = self.merge_wanted()
+        {
             return Ok(Some(merge));
         }
         if let Some(tenant) = self.upkeep.rebuild.pop_first() {
@@ -402,6 +407,7 @@ impl Core {
             Done::Failed { tenant, fault } => {
                 tracing::error!(%tenant, fault, "index upkeep failed; run `ancile reindex`");
                 self.note_problem(format!("tenant `{tenant}`: index: {fault}"));
+                self.upkeep.uncompared.retain(|one| one.tenant != tenant);
                 self.upkeep.failed.insert(tenant);
                 self.upkeep.progress = None;
             }
@@ -436,44 +442,6 @@ impl Core {
             .collect()
     }
 
-    /// Stores some pieces; after the last one the event, by which the segment counts.
-    fn install_some(&mut self) -> Result<(), Refusal> {
-        let Some(mut install) = self.upkeep.install.take() else {
-            return Ok(());
-        };
-        let few = install.pieces.len().min(PIECES_PER_COMMIT as usize);
-        for (digest, piece) in install.pieces.drain(..few) {
-            let put = self.store()?.put_piece(&install.tenant, &digest, &piece);
-            put.map_err(|e| self.lost(&e))?;
-        }
-        if !install.pieces.is_empty() {
-            self.upkeep.install = Some(install);
-            return self.commit(0);
-        }
-        for event in &install.events {
-            let said = Turn::new(self).emit(&install.tenant, event);
-            said.map_err(|fault| self.lost(&fault.outside))?;
-        }
-        self.commit(0)?;
-        match install.kind {
-            Kind::Seal => self.index.thaw(&install.tenant),
-            Kind::Rebuild => {
-                let segments = format!("tenant `{}`: index", install.tenant);
-                self.problems.retain(|line| !line.starts_with(&segments));
-                self.list_segments(&install.tenant)?;
-                self.count_integrity();
-            }
-            Kind::Other => {}
-        }
-        for digest in install.gone {
-            self.index.forget(&digest);
-            self.upkeep
-                .sweep
-                .push_back((install.tenant.clone(), digest));
-        }
-        Ok(())
-    }
-
     /// Makes all segments of a tenant anew, from the log, with today's model.
     pub(crate) fn reindex(&mut self, tenant: &TenantName) {
         self.upkeep.failed.remove(tenant);
@@ -501,51 +469,6 @@ impl Core {
         }
         Ok(())
     }
-}
-
-impl Install {
-    /// The pieces of segments, without an event.
-    fn new(tenant: TenantName, made: &[(Place, Built)]) -> Self {
-        let pieces = made.iter().flat_map(|(_, built)| {
-            let digest = built.digest();
-            built.pieces().map(move |piece| (digest, piece))
-        });
-        Self {
-            tenant,
-            pieces: pieces.collect(),
-            events: Vec::new(),
-            gone: Vec::new(),
-            kind: Kind::Other,
-        }
-    }
-}
-
-/// How the log names a segment.
-fn segment_of((place, built): &(Place, Built)) -> SealedSegment {
-    SealedSegment {
-        namespace: place.1.clone(),
-        untrusted: place.2 == Partition::Untrusted,
-        digest: built.digest(),
-        rows: built.head().rows,
-    }
-}
-
-/// Events that name segments, a few each; all belong into one group.
-fn sealed_events(segments: &[SealedSegment], upto: u64, anew: bool) -> Vec<Event> {
-    let event = |(at, some): (usize, &[SealedSegment])| Event::Sealed {
-        upto,
-        anew: anew && at == 0,
-        segments: some.to_vec(),
-    };
-    let events: Vec<Event> = segments
-        .chunks(SEGMENTS_PER_EVENT)
-        .enumerate()
-        .map(event)
-        .collect();
-    if events.is_empty() {
-        return vec![event((0, &[]))];
-    }
-    events
 }
 
 /// Segments next to each other in one place, of one tier, that are to be merged.

@@ -22,6 +22,8 @@ use std::time::Duration;
 const GROUP_MAX: usize = 256;
 /// How often the writer looks whether the upkeep of the index has something for it.
 const UPKEEP_POLL: Duration = Duration::from_millis(20);
+/// How long it waits after the upkeep could not go on.
+const UPKEEP_RETRY: Duration = Duration::from_secs(1);
 /// Most jobs that wait.
 const QUEUE_MAX: usize = 1_024;
 
@@ -157,6 +159,7 @@ fn run(core: Core, inbox: &Receiver<Job>) {
         let first = match core.upkeep() {
             Next::Idle => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Next::Wait => inbox.recv_timeout(UPKEEP_POLL),
+            Next::Later => inbox.recv_timeout(UPKEEP_RETRY),
             Next::More => inbox.recv_timeout(Duration::ZERO),
         };
         let first = match first {

@@ -11,7 +11,7 @@ use ancile_store::segment::Built;
 use ancile_store::{Beside, DamageKind, Place as Found};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 /// Work for the thread.
 pub(super) enum Job {
@@ -109,8 +109,9 @@ impl Worker {
         let _ended = self.jobs.send(job);
     }
 
-    pub(super) fn take(&self) -> Option<Done> {
-        self.done.try_recv().ok()
+    /// What was done since; an end of the thread is an error.
+    pub(super) fn take(&self) -> Result<Done, TryRecvError> {
+        self.done.try_recv()
     }
 }
 
