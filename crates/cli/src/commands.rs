@@ -18,6 +18,7 @@ pub mod sessions;
 pub mod shell;
 pub mod sources;
 pub mod tasks;
+pub mod tools;
 
 use crate::client::query;
 use crate::failure::Failure;

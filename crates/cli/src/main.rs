@@ -21,7 +21,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use commands::config::Configuration;
 use commands::{
     admin, audit, backup, calls, doctor, entries, index, mandates, migrate, portable, review,
-    serve, sessions, shell, sources, tasks,
+    serve, sessions, shell, sources, tasks, tools,
 };
 use config::{Flag, Sources};
 use failure::{Exit, Failure};
@@ -143,6 +143,11 @@ enum Command {
     Import(portable::Import),
     /// Take chat messages into a session, and facts of single user turns
     Add(portable::Add),
+    /// List tools, or set whether decisions on their calls bind
+    #[command(subcommand)]
+    Tool(tools::Tool),
+    /// Report what was refused, or would have been
+    Report(tools::Report),
     /// Print the signed head of the log
     Checkpoint,
     /// Say how the store stands
@@ -234,6 +239,8 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Export(args) => portable::export(&place, &args),
         Command::Import(args) => portable::import(&place, &args),
         Command::Add(args) => portable::add(&place, &args),
+        Command::Tool(args) => tools::tool(&place, &args),
+        Command::Report(args) => tools::report(&place, &args),
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
         Command::Integrity => admin::integrity(&place),

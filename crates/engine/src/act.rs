@@ -309,7 +309,7 @@ fn conclude(
     proposed: &ProposedCall,
     mut draft: Draft,
 ) -> Result<CallAnswer, Refusal> {
-    let gates = turn.core.gates;
+    let gates = crate::report::gates(turn, &at.key.tenant, &proposed.tool)?;
     let table = draft.cell.decision;
     let session = at.session(turn)?;
     if gates != Gates::Enforce && !table.permits() {
@@ -318,7 +318,8 @@ fn conclude(
             mandate: None,
         };
         if gates == Gates::LogOnly {
-            tracing::warn!(session = %at.id, would_be = table.name(), "log only: not enforced");
+            let (session, tool) = (at.id, &proposed.tool);
+            tracing::warn!(%session, %tool, would_be = table.name(), "log only: not enforced");
         }
     } else if table == Decision::Ask && open_asks(turn, at, &session)? >= OPEN_ASKS_MAX {
         draft.cell.decision = Decision::Deny;
@@ -368,6 +369,7 @@ fn decided(turn: &Turn<'_>, at: &In<'_>, proposed: &ProposedCall, draft: &Draft)
         tool: proposed.tool.clone(),
         class: draft.class,
         decision: draft.cell.decision,
+        at: Some(turn.now),
         would_be: draft.would_be,
         permit: draft.permit,
         mandate: draft.cell.mandate,

@@ -3,6 +3,7 @@
 
 mod chat;
 mod lists;
+mod report;
 mod step;
 
 pub use chat::{Added, ChatMessage, ChatRole, Exported, Fact, MESSAGES_MAX, MessageAdded};
@@ -10,6 +11,7 @@ pub use lists::{
     Descendant, Erasure, NamespaceView, PageSpec, PrincipalView, ProvenLog, QuotaSpec, QuotaView,
     TenantView,
 };
+pub use report::{REPORT_ROWS_MAX, RefusalCount, RefusalReport, ToolMode, ToolView};
 pub use step::{
     BoundSpec, CallAnswer, ContextPack, Explained, Expose, ExposureKind, Filter, PackItem, Propose,
     Reason, Recall, StepAnswer, StepOp, StepResult, TaskSpec, ToolResult, Write, Written,

@@ -132,6 +132,13 @@ pub(crate) struct Decided {
     pub class: AuthorityClass,
     #[serde(with = "text")]
     pub decision: Decision,
+    /// When; none in a log of before it was said.
+    #[serde(
+        with = "text::option",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub at: Option<Micros>,
     /// What the tables say, where the gates do not enforce.
     #[serde(with = "text::option", default)]
     pub would_be: Option<Decision>,
@@ -465,6 +472,14 @@ pub(crate) enum Event {
         stood: bool,
         /// Which quota, in words.
         quota: String,
+    },
+    /// Decisions on a tool's calls bind, or are only logged.
+    ToolModeSet {
+        #[serde(with = "text")]
+        tool: ToolName,
+        log_only: bool,
+        #[serde(with = "text")]
+        by: PrincipalName,
     },
     Fired {
         #[serde(with = "text")]

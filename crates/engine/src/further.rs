@@ -3,13 +3,13 @@
 
 use crate::api::{
     Added, ChatMessage, Erasure, Exported, Fact, IndexState, Integrity, KeyMade, NamespaceView,
-    Page, PageSpec, PrincipalView, ProvenLog, QuotaSpec, QuotaView, SessionView, TenantView, Write,
-    Written,
+    Page, PageSpec, PrincipalView, ProvenLog, QuotaSpec, QuotaView, RefusalReport, SessionView,
+    TenantView, ToolMode, ToolView, Write, Written,
 };
 use crate::caller::Caller;
 use crate::refusal::Refusal;
-use crate::{Engine, admin, audit, erase, lists, messages, portable, quota, review, write};
-use ancile_core::{EntryId, NamespaceName, PrincipalName, SessionId};
+use crate::{Engine, admin, audit, erase, lists, messages, portable, quota, report, review, write};
+use ancile_core::{EntryId, Micros, NamespaceName, PrincipalName, SessionId, ToolName};
 
 /// Owned form of a [`PageSpec`], to cross to the writer's thread.
 struct Part {
@@ -158,6 +158,32 @@ impl Engine {
     /// none: each is class 4 on channel `import`.
     pub fn import(&self, by: &Caller, ops: Vec<Write>) -> Result<Vec<Written>, Refusal> {
         self.with(by, move |t, k| portable::import(t, k, ops))
+    }
+
+    /// Sets whether decisions on the calls of a tool of the manifest bind.
+    pub fn set_tool_mode(
+        &self,
+        by: &Caller,
+        tool: ToolName,
+        mode: ToolMode,
+    ) -> Result<(), Refusal> {
+        self.with(by, move |t, k| report::set_mode(t, k, tool, mode))
+    }
+
+    /// Lists the tools of the manifest in order of name.
+    pub fn tools(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<ToolView>, Refusal> {
+        let part = Part::from(page);
+        self.with(by, move |t, k| report::tools(t, k, part.spec()))
+    }
+
+    /// What was refused, or would have been, within the hours that touch a range of time.
+    pub fn refusal_report(
+        &self,
+        by: &Caller,
+        range: (Option<Micros>, Option<Micros>),
+        tool: Option<ToolName>,
+    ) -> Result<RefusalReport, Refusal> {
+        self.with(by, move |t, k| report::refusals(t, k, range, tool.as_ref()))
     }
 
     /// Has a task fire no more.

@@ -34,6 +34,7 @@ mod read;
 mod recall;
 mod refusal;
 mod reply;
+mod report;
 mod restore;
 mod result;
 mod review;

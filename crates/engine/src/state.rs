@@ -5,12 +5,14 @@
 
 mod answers;
 mod apply;
+mod refusals;
 mod usage;
 
 pub(crate) use answers::Answers;
+pub(crate) use refusals::Refusals;
 pub(crate) use usage::{Most, Piece, Scope, Usage, whose};
 
-use crate::api::{ApprovalState, KeySpec, TaskSpec};
+use crate::api::{ApprovalState, KeySpec, TaskSpec, ToolMode};
 use crate::erase::ErasedLine;
 use crate::event::{Decided, Event, Parked, Shown};
 use crate::index::Partition;
@@ -242,6 +244,10 @@ pub(crate) struct Tenant {
     pub wrote: HashTrieSetSync<Digest>,
     /// Answers kept for requests that are carried out once.
     pub answers: Answers,
+    /// What was refused, or would have been.
+    pub refusals: Refusals,
+    /// Tools of the manifest whose decisions do not bind.
+    pub log_only: HashTrieSetSync<ToolName>,
     /// What is kept, and the quotas over it.
     pub usage: Usage,
     /// How many entries of each namespace lost their content before the store was opened.
@@ -273,6 +279,8 @@ impl Tenant {
             approvals: RedBlackTreeMapSync::new_sync(),
             wrote: HashTrieSetSync::new_sync(),
             answers: Answers::new(),
+            refusals: Refusals::new(),
+            log_only: HashTrieSetSync::new_sync(),
             usage: Usage::new(),
         }
     }
@@ -302,6 +310,15 @@ impl Tenant {
         let fate = self.fate(&row.id);
         if row.flags & QUARANTINED != 0 && !fate.released && !fate.discarded {
             self.shelf.insert_mut(row.id, ());
+        }
+    }
+
+    /// Whether decisions on a tool's calls bind: a tool that no manifest lists is enforced.
+    pub(crate) fn tool_mode(&self, tool: &ToolName) -> ToolMode {
+        if self.log_only.contains(tool) && self.manifest.tool(tool).is_some() {
+            ToolMode::LogOnly
+        } else {
+            ToolMode::Enforce
         }
     }
 

@@ -664,3 +664,23 @@ fn messages_are_added_in_a_session() {
     assert_eq!(added["class"], "untrusted");
     assert_eq!(added["facts"][0]["class"], "agent_derived");
 }
+
+#[test]
+fn a_tool_that_only_logs_is_reported() {
+    let scene = Scene::served();
+    assert_eq!(scene.run_with(&["manifest", "set", "-"], MANIFEST).code, 0);
+    let mode = |mode: &str| scene.run(&["tool", "mode", "pay", mode]);
+    let said = mode("log_only");
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.out.contains("no decision"), "{}", said.out);
+    assert_eq!(
+        scene.json(&["tool", "list"])["items"][0]["mode"],
+        "log_only"
+    );
+    let report = scene.json(&["report"]);
+    assert_eq!(report, json!({"decisions": [], "rules": [], "more": false}));
+    let text = scene.run(&["report", "--tool", "pay", "--since", "2020-01-01"]);
+    assert!(text.out.starts_with("none\n"), "{}", text.out);
+    assert_eq!(mode("enforce").code, 0);
+    assert_eq!(scene.run(&["tool", "mode", "other", "enforce"]).code, 4);
+}

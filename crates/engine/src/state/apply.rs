@@ -8,7 +8,7 @@ use crate::api::{ApprovalState, SessionSpec};
 use crate::event::{Decided, Event, Parked, SealedSegment, roots_from_text};
 use crate::index::Partition;
 use crate::session::Session;
-use ancile_core::{Decision, SessionMode};
+use ancile_core::{Decision, SessionMode, ToolName};
 use ancile_policy::{Mandate, MandateDraft, Manifest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ impl Tenant {
             | Event::QuotaSet { .. }
             | Event::Answered { .. } => self.apply_own(seq, event),
             Event::ManifestSet { .. }
+            | Event::ToolModeSet { .. }
             | Event::MandateGranted { .. }
             | Event::MandateRevoked { .. }
             | Event::SourceRegistered { .. }
@@ -143,6 +144,23 @@ impl Tenant {
         match event {
             Event::ManifestSet { json, .. } => {
                 self.manifest = Arc::new(Manifest::parse(json).map_err(|e| e.to_string())?);
+                // A tool that goes and comes back is enforced.
+                let gone: Vec<ToolName> = self
+                    .log_only
+                    .iter()
+                    .filter(|tool| self.manifest.tool(tool).is_none())
+                    .cloned()
+                    .collect();
+                for tool in &gone {
+                    self.log_only.remove_mut(tool);
+                }
+            }
+            Event::ToolModeSet { tool, log_only, .. } => {
+                if *log_only {
+                    self.log_only.insert_mut(tool.clone());
+                } else {
+                    self.log_only.remove_mut(tool);
+                }
             }
             Event::MandateGranted { draft, manifest } => {
                 let draft = MandateDraft::from_json(draft).map_err(|e| e.to_string())?;
@@ -243,6 +261,7 @@ impl Tenant {
     }
 
     fn apply_decided(&mut self, decided: &Decided) -> Result<(), String> {
+        self.refusals.count(decided);
         if let Some(permit) = decided.permit {
             self.session_mut(&decided.session)?
                 .outstanding

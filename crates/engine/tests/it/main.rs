@@ -27,6 +27,7 @@ mod promises;
 mod quota;
 mod recall;
 mod reply;
+mod report;
 mod screened;
 mod segments;
 mod tamper;

@@ -7,6 +7,7 @@ pub(crate) mod mandates;
 pub(crate) mod review;
 pub(crate) mod sessions;
 pub(crate) mod sources;
+pub(crate) mod tools;
 
 use crate::ask::List;
 use crate::route::{Route, delete, get, in_session, open, post, put};
@@ -23,9 +24,10 @@ use crate::wire::lists::{
     QuotaViewBody, TenantViewBody,
 };
 use crate::wire::mandate::{DraftBody, MandateBody, MandateViewBody, ManifestSetBody};
-use crate::wire::query::{CONSISTENCY, NAMESPACE_PAGE, PAGE, TASK_PAGE};
+use crate::wire::query::{CONSISTENCY, NAMESPACE_PAGE, PAGE, REPORT, TASK_PAGE};
 use crate::wire::recall::{PackBody, RecallBody};
 use crate::wire::reply::{FilteredBody, ReplyBody};
+use crate::wire::report::{RefusalReportBody, ToolModeBody, ToolViewBody};
 use crate::wire::review::{ApprovalBody, DigestBody, QuarantineBody, ReleaseBody};
 use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
 use crate::wire::source::{GradeBody, RevokeBody, SourceBody, SourceViewBody};
@@ -154,6 +156,22 @@ pub const ROUTES: &[Route] = &[
     )
     .takes::<Value>()
     .gives::<ManifestSetBody>(),
+    get("/v1/tools", "List the tools of the manifest", tools::list)
+        .with_query(PAGE)
+        .gives::<List<ToolViewBody>>(),
+    put(
+        "/v1/tools/{name}/mode",
+        "Set whether decisions on a tool's calls bind",
+        tools::set_mode,
+    )
+    .takes::<ToolModeBody>(),
+    get(
+        "/v1/report/refusals",
+        "Report what was refused, or would have been",
+        tools::refusals,
+    )
+    .with_query(REPORT)
+    .gives::<RefusalReportBody>(),
     post("/v1/mandates", "Grant a mandate", mandates::grant)
         .takes::<MandateBody>()
         .creates::<MandateViewBody>(),

@@ -13,6 +13,7 @@ pub(crate) mod operation;
 pub(crate) mod query;
 pub(crate) mod recall;
 pub(crate) mod reply;
+pub(crate) mod report;
 pub(crate) mod review;
 pub(crate) mod session;
 pub(crate) mod source;

@@ -3,7 +3,7 @@
 
 use super::spelled::{Spelling, echo};
 use crate::problem::Problem;
-use ancile_core::NamespaceName;
+use ancile_core::{Micros, NamespaceName, ToolName};
 use ancile_engine::api::{PAGE_MAX, PageSpec, ProvenLog};
 use axum::extract::Query as Pairs;
 use axum::http::Uri;
@@ -23,6 +23,12 @@ pub(crate) const TASK_PAGE: &[&str] = &[NAMESPACE, DUE, CURSOR, LIMIT];
 /// The parameters of a consistency proof.
 pub(crate) const CONSISTENCY: &[&str] = &[LOG, SIZE];
 
+/// The parameters of a report.
+pub(crate) const REPORT: &[&str] = &[FROM, UNTIL, TOOL];
+
+const FROM: &str = "from";
+const UNTIL: &str = "until";
+const TOOL: &str = "tool";
 const LOG: &str = "log";
 const SIZE: &str = "size";
 const NAMESPACE: &str = "namespace";
@@ -72,6 +78,31 @@ impl Query {
     /// Where the page starts, as the page before said.
     pub(crate) fn cursor(&self) -> Option<&str> {
         self.get(CURSOR)
+    }
+
+    /// The range of time that a report is of.
+    pub(crate) fn range(&self) -> Result<(Option<Micros>, Option<Micros>), Problem> {
+        let moment = |name: &str| {
+            let parse = |text: &str| {
+                text.parse().map(Micros).map_err(|_| {
+                    let given = echo(text);
+                    invalid(format!(
+                        "query parameter `{name}` is {given}; give microseconds since 1970 (UTC)"
+                    ))
+                })
+            };
+            self.get(name).map(parse).transpose()
+        };
+        Ok((moment(FROM)?, moment(UNTIL)?))
+    }
+
+    /// The tool that a report is of.
+    pub(crate) fn tool(&self) -> Result<Option<ToolName>, Problem> {
+        let read = |text: &str| {
+            ToolName::read(text)
+                .map_err(|fault| invalid(format!("query parameter `tool`: {fault}")))
+        };
+        self.get(TOOL).map(read).transpose()
     }
 
     /// Which log a consistency proof is of.
@@ -144,6 +175,8 @@ impl Query {
 pub(crate) fn parameter(name: &str) -> Value {
     let schema = match name {
         NAMESPACE => NamespaceName::schema().to_value(),
+        FROM | UNTIL => json!({"type": "integer"}),
+        TOOL => ToolName::schema().to_value(),
         LOG => json!({"type": "string", "enum": ["heads", "tenant"], "default": "heads"}),
         SIZE => json!({"type": "integer", "minimum": 1}),
         DUE => json!({"type": "boolean", "default": false}),

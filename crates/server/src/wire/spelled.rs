@@ -7,7 +7,7 @@ use ancile_core::{
     MandateId, NAME_BYTES_MAX, NamespaceName, PermitId, PrincipalName, Role, SessionId,
     SessionMode, SourceField, SourceName, SourceState, TenantName, ToolName,
 };
-use ancile_engine::api::{ApprovalState, ChatRole, ExposureKind, Gates};
+use ancile_engine::api::{ApprovalState, ChatRole, ExposureKind, Gates, ToolMode};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -158,6 +158,7 @@ spell_enum!(
     ExposureKind "kind of exposure" EXPOSURES, exposure_name;
     ApprovalState "state" APPROVALS, approval_name;
     ChatRole "role" CHAT_ROLES, chat_role_name;
+    ToolMode "mode" &[ToolMode::Enforce, ToolMode::LogOnly], tool_mode_name;
     Gates "gate setting" &[Gates::Enforce, Gates::LogOnly, Gates::Off], gates_name;
 );
 
@@ -183,6 +184,13 @@ const fn exposure_name(kind: ExposureKind) -> &'static str {
         ExposureKind::UserTurn => "user_turn",
         ExposureKind::Text => "text",
         ExposureKind::PeerMessage => "peer_message",
+    }
+}
+
+const fn tool_mode_name(mode: ToolMode) -> &'static str {
+    match mode {
+        ToolMode::Enforce => "enforce",
+        ToolMode::LogOnly => "log_only",
     }
 }
 

@@ -166,6 +166,32 @@ pub const ROWS: &[Row] = &[
     (Verb::Put, "/v1/manifest", [200, 403, 403, 403], |_| {
         Asked::put("/v1/manifest", MANIFEST)
     }),
+    (Verb::Get, "/v1/tools", [200, 200, 200, 200], |_| {
+        Asked::get("/v1/tools")
+    }),
+    (
+        Verb::Put,
+        "/v1/tools/{name}/mode",
+        [204, 403, 403, 403],
+        |w| {
+            // The same manifest, with a tool that no other tenant has.
+            let tool = format!("t-{}", w.session().id);
+            let manifest = format!(
+                "{},{{\"name\":\"{tool}\",\"effect\":\"external\",\"args\":{{}}}}]}}",
+                MANIFEST.strip_suffix("]}").unwrap()
+            );
+            let put = Asked::put("/v1/manifest", &manifest);
+            w.send(Some(&w.operator), &put).of(200);
+            let body = json!({"mode": "enforce"});
+            Asked::put(format!("/v1/tools/{tool}/mode"), &body.to_string())
+        },
+    ),
+    (
+        Verb::Get,
+        "/v1/report/refusals",
+        [200, 403, 403, 403],
+        |_| Asked::get("/v1/report/refusals"),
+    ),
     (Verb::Post, "/v1/mandates", [403, 201, 403, 403], |_| {
         mandate("/v1/mandates")
     }),
