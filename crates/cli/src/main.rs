@@ -14,6 +14,7 @@ mod log;
 mod otlp;
 mod place;
 mod print;
+mod socket;
 mod unseen;
 mod when;
 

@@ -6,7 +6,7 @@ use crate::config::{Settings, Sources};
 use crate::failure::{Exit, Failure};
 use crate::print;
 use ancile_engine::{Engine, EngineConfig, HomePart, OpenReport, PartKind};
-use ancile_server::{Limits, ServerHandle};
+use ancile_server::{Limits, Listeners, ServerHandle};
 use clap::ValueEnum;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Deref;
@@ -167,7 +167,7 @@ impl Connection {
     ) -> Result<Self, Failure> {
         let (engine, _) = open(&config)?;
         let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-        let handle = spawn(engine.clone(), listener, limits)?;
+        let handle = spawn(engine.clone(), listener.into(), limits)?;
         let client = Client::new(handle.address(), token);
         Ok(Self {
             client,
@@ -281,10 +281,10 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
 /// Starts a server on an address that was taken.
 pub fn spawn(
     engine: Engine,
-    listener: TcpListener,
+    listeners: Listeners,
     limits: Limits,
 ) -> Result<ServerHandle, Failure> {
-    ServerHandle::spawn_on(engine, listener, limits)
+    ServerHandle::spawn_on(engine, listeners, limits)
         .map_err(|fault| cannot_listen("the address", &fault))
 }
 

@@ -13,6 +13,7 @@ mod ask;
 mod body;
 mod families;
 pub mod limits;
+mod listen;
 mod metrics;
 mod once;
 mod openapi;
@@ -25,6 +26,7 @@ mod wire;
 
 pub use families::{Family, FamilyKind, Point, PointValue};
 pub use limits::Limits;
+pub use listen::Listeners;
 pub use metrics::{Metrics, MetricsAccess};
 pub use openapi::openapi;
 pub use route::{Access, Route, Verb, router};

@@ -2,6 +2,7 @@
 //! Connections: accepted under limits, and ended in order.
 
 use crate::limits::{HEAD_BYTES_MAX, Limits};
+use crate::listen::{Listeners, Open, Stream};
 use crate::metrics::Metrics;
 use crate::route::{Peer, router};
 use ancile_engine::Engine;
@@ -19,7 +20,7 @@ use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -31,9 +32,22 @@ const THREADS: usize = 2;
 /// Serves until `shutdown` resolves; then lets requests under way end within `limits.stop`. Where
 /// commands are to find the server, its starter tells the address by [`Engine::set_address`]: one
 /// that ends with the command that started it must not be found.
+///
+/// # Errors
+/// When the listeners cannot be used.
 pub async fn serve(
     (engine, metrics): (Engine, Metrics),
-    listener: TcpListener,
+    listeners: Listeners,
+    limits: Limits,
+    shutdown: impl Future<Output = ()> + Send,
+) -> io::Result<()> {
+    serve_on((engine, metrics), Open::new(listeners)?, limits, shutdown).await;
+    Ok(())
+}
+
+async fn serve_on(
+    (engine, metrics): (Engine, Metrics),
+    listening: Open,
     limits: Limits,
     shutdown: impl Future<Output = ()> + Send,
 ) {
@@ -43,16 +57,24 @@ pub async fn serve(
     let mut open = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
-        let next = next(&listener, &places);
+        let next = next(&listening, &places);
         let (stream, peer, place) = tokio::select! {
             () = &mut shutdown => break,
             accepted = next => accepted,
         };
-        let served = connection((stream, peer), place, app.clone(), limits, stopped.clone());
-        open.spawn(served);
+        let (app, stopped) = (app.clone(), stopped.clone());
+        match stream {
+            Stream::Tcp(stream) => {
+                open.spawn(connection((stream, peer), place, app, limits, stopped))
+            }
+            #[cfg(unix)]
+            Stream::Socket(stream) => {
+                open.spawn(connection((stream, peer), place, app, limits, stopped))
+            }
+        };
         while open.try_join_next().is_some() {}
     }
-    drop(listener);
+    drop(listening);
     drop(stop);
     let all = async { while open.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.stop, all).await.is_err() {
@@ -61,11 +83,11 @@ pub async fn serve(
 }
 
 /// Waits for a place, then for a connection.
-async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, Peer, Place) {
+async fn next(listening: &Open, places: &Arc<Semaphore>) -> (Stream, Peer, Place) {
     let place = Arc::clone(places).acquire_owned().await.ok();
     loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => return (stream, Peer(peer.ip()), place),
+        match listening.accept().await {
+            Ok((stream, peer)) => return (stream, peer, place),
             Err(fault) => {
                 tracing::warn!(%fault, "no connection could be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -78,16 +100,13 @@ async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, Pe
 type Place = Option<OwnedSemaphorePermit>;
 
 /// Serves one connection to its end.
-async fn connection(
-    (stream, peer): (TcpStream, Peer),
+async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
+    (stream, peer): (S, Peer),
     place: Place,
     app: Router,
     limits: Limits,
     mut stopped: watch::Receiver<()>,
 ) {
-    if let Err(fault) = stream.set_nodelay(true) {
-        tracing::debug!(%fault, "no delay could not be set");
-    }
     let app = TowerToHyperService::new(app);
     let service = service_fn(|mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
@@ -136,20 +155,16 @@ impl ServerHandle {
     /// # Errors
     /// When the address cannot be bound, or no thread can be had.
     pub fn spawn_with(engine: Engine, address: SocketAddr, limits: Limits) -> io::Result<Self> {
-        Self::spawn_on(engine, std::net::TcpListener::bind(address)?, limits)
+        let listener = std::net::TcpListener::bind(address)?;
+        Self::spawn_on(engine, listener.into(), limits)
     }
 
-    /// The same on an address that was bound before.
+    /// The same on what was bound before.
     ///
     /// # Errors
-    /// When the listener cannot be used, or no thread can be had.
-    pub fn spawn_on(
-        engine: Engine,
-        listener: std::net::TcpListener,
-        limits: Limits,
-    ) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
+    /// When a listener cannot be used, or no thread can be had.
+    pub fn spawn_on(engine: Engine, listeners: Listeners, limits: Limits) -> io::Result<Self> {
+        let address = listeners.address()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, started) = mpsc::channel();
         let metrics = Metrics::new(engine.clone());
@@ -161,14 +176,14 @@ impl ServerHandle {
                 .enable_all()
                 .build()?;
             runtime.block_on(async move {
-                let listener = TcpListener::from_std(listener)?;
+                let listening = Open::new(listeners)?;
                 // Nobody waits for this when the starter has gone away.
                 let _ = ready.send(());
                 let end = async {
                     // Resolves also when the handle is dropped.
                     let _ = stopped.await;
                 };
-                serve((engine, counted), listener, limits, end).await;
+                serve_on((engine, counted), listening, limits, end).await;
                 Ok(())
             })
         };

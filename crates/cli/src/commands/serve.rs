@@ -6,6 +6,7 @@ use crate::failure::{Exit, Failure};
 use crate::log::Log;
 use crate::place::{self, KeyRole, Place};
 use crate::print;
+use crate::socket;
 use ancile_engine::{Engine, Gates, PartKind};
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -21,6 +22,9 @@ pub struct Serve {
     /// The address to listen on, 127.0.0.1:7878 where nothing is set; port 0 takes a free one
     #[arg(long, value_name = "IP:PORT")]
     listen: Option<String>,
+    /// A Unix socket to listen on too, of mode 0600
+    #[arg(long, value_name = "PATH")]
+    socket: Option<String>,
     /// Whether decisions bind, or are only logged
     #[arg(long, value_enum)]
     gates: Option<Mode>,
@@ -45,6 +49,8 @@ impl Serve {
         };
         let listen = self.listen.as_deref();
         let listen = listen.map(|text| flag("--listen", "server.listen", text));
+        let socket = self.socket.as_deref();
+        let socket = socket.map(|text| flag("--socket", "server.socket", text));
         let gates = self.gates.map(|mode| {
             let word = match mode {
                 Mode::Enforce => "enforce",
@@ -52,7 +58,7 @@ impl Serve {
             };
             flag("--gates", "gates.mode", word)
         });
-        listen.into_iter().chain(gates)
+        listen.into_iter().chain(socket).chain(gates)
     }
 }
 
@@ -65,6 +71,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     let signals = Signals::catch()?;
     // Before a store is made: a run that cannot serve leaves nothing behind.
     let listener = listen(place, settings.listen)?;
+    let (listeners, socket) = socket::beside(listener, settings.socket.as_deref())?;
     let first = !Engine::is_initialised(&place.home);
     if first {
         Engine::init(&place.home)?;
@@ -79,7 +86,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
         tracing::warn!("the witness was one group behind; it has been brought up to date");
     }
     engine.counts().set_slow_commit(settings.slow_commit);
-    let server = place::spawn(engine.clone(), listener, settings.limits)?;
+    let server = place::spawn(engine.clone(), listeners, settings.limits)?;
     engine.set_address(&server.address().to_string())?;
     #[cfg(feature = "otlp")]
     let exported = crate::otlp::Exported::start(&settings, server.metrics().clone())?;
@@ -98,6 +105,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     }
     signals.wait();
     tracing::info!("stopping");
+    drop(socket);
     let ended = server.stop().map_err(|fault| {
         Failure::new(
             Exit::Unavailable,
@@ -224,7 +232,7 @@ impl Welcome<'_> {
     fn json(&self) -> serde_json::Value {
         let key = |role| self.key(role).display().to_string();
         json!({
-            "address": self.address.to_string(),
+            "address": self.address.to_string(), "socket": self.settings.socket,
             "first_run": self.first,
             "home": self.home.display().to_string(),
             "keys": {
@@ -275,6 +283,9 @@ impl Welcome<'_> {
             _ = writeln!(out, "screening is off: no content is shelved");
         }
         _ = writeln!(out, "listening on http://{}", self.address);
+        if let Some(socket) = &self.settings.socket {
+            _ = writeln!(out, "and on the socket {}", shown(socket));
+        }
         _ = writeln!(out, "\na first call:\n  {}", self.curl());
         _ = writeln!(
             out,

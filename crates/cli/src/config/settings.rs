@@ -6,6 +6,7 @@ use ancile_engine::{Gates, IndexConfig, Model, SEAL_RECORDS, ScreenPolicy, count
 use ancile_server::{Limits, MetricsAccess, limits};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
@@ -31,6 +32,8 @@ pub struct Setting {
 pub struct Settings {
     /// Where the server listens.
     pub listen: SocketAddr,
+    /// The Unix socket that it listens on besides.
+    pub socket: Option<PathBuf>,
     /// Whether decisions bind.
     pub gates: Gates,
     /// Whether contents are screened.
@@ -68,6 +71,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)),
+            socket: None,
             gates: Gates::Enforce,
             screening: true,
             screen_policy: ScreenPolicy::default(),
@@ -122,6 +126,21 @@ pub const SETTINGS: &[Setting] = &[
             if let Ok(address) = value.text().parse() {
                 to.listen = address;
             }
+        },
+    },
+    Setting {
+        key: "server.socket",
+        kind: Kind::Form {
+            due: "the path of a Unix socket, of at most 103 bytes, or nothing",
+            check: socket_path,
+        },
+        unit: "",
+        default: Value::fixed(""),
+        what: "The Unix socket on which the server listens too; mode 0600, so that only its owner \
+               can connect.",
+        put: |to, value| {
+            let path = Some(value.text()).filter(|path| !path.is_empty());
+            to.socket = path.map(PathBuf::from);
         },
     },
     Setting {
@@ -365,6 +384,23 @@ pub const SETTINGS: &[Setting] = &[
         put: |to, value| to.limits.stop = Duration::from_secs(value.whole()),
     },
 ];
+
+/// Longest path of a Unix socket, in bytes, on every platform: what macOS and the BSDs take.
+const SOCKET_PATH_BYTES_MAX: usize = 103;
+
+/// Says what is wrong with the path of a socket.
+fn socket_path(path: &str) -> Result<(), String> {
+    if path.len() > SOCKET_PATH_BYTES_MAX {
+        return Err(format!("it has {} bytes", path.len()));
+    }
+    if path.contains('\0') {
+        return Err("no path has a zero byte".to_owned());
+    }
+    if cfg!(not(unix)) && !path.is_empty() {
+        return Err("this platform has no Unix sockets".to_owned());
+    }
+    Ok(())
+}
 
 /// Requests of one key.
 const RATE: Kind = Kind::Whole {

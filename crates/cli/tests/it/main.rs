@@ -18,6 +18,7 @@ mod once;
 mod otlp;
 mod readme;
 mod running;
+mod socket;
 mod support;
 mod walk;
 
@@ -43,6 +44,7 @@ fn every_file_here_is_compiled() {
             "otlp.rs",
             "readme.rs",
             "running.rs",
+            "socket.rs",
             "support.rs",
             "walk.rs"
         ]

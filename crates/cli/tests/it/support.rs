@@ -121,14 +121,20 @@ impl Scene {
 
     /// Starts a server on a free port and waits until it says where it listens.
     pub fn serve(&self, more: &[&str]) -> Server {
-        let args = [&["serve", "--listen", "127.0.0.1:0"], more].concat();
+        self.start(self.command(&[&SERVE, more].concat()))
+    }
+
+    /// The same from a shell script, which gets the command as its arguments.
+    pub fn serve_by(&self, script: &str, more: &[&str]) -> Server {
+        let mut shell = self.shell(script);
+        shell.args(["sh", env!("CARGO_BIN_EXE_ancile")]);
+        shell.args(SERVE).args(more);
+        self.start(shell)
+    }
+
+    fn start(&self, mut server: Command) -> Server {
         let log = std::fs::File::create(self.path("log")).unwrap();
-        let mut child = self
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let mut child = server.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut welcome = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         while !welcome.ends_with(" demo\n") {
@@ -143,6 +149,9 @@ impl Scene {
         Server { child, welcome }
     }
 }
+
+/// A server on a free port.
+const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
 /// Takes out what the environment can say; no test has any of it from outside.
 fn without_ours(command: &mut Command) {
