@@ -16,6 +16,7 @@ mod logs;
 mod once;
 #[cfg(feature = "otlp")]
 mod otlp;
+mod packaging;
 mod readme;
 mod running;
 mod socket;
@@ -42,6 +43,7 @@ fn every_file_here_is_compiled() {
             "main.rs",
             "once.rs",
             "otlp.rs",
+            "packaging.rs",
             "readme.rs",
             "running.rs",
             "socket.rs",
