@@ -402,6 +402,7 @@ impl Core {
                 }
                 if self.upkeep.uncompared.is_empty() {
                     tracing::info!(%tenant, "all rows were compared with the log");
+                    self.count_integrity();
                 }
             }
             Done::Failed { tenant, fault } => {

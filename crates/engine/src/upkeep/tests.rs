@@ -93,6 +93,7 @@ fn promise_6_side_effects_ask_until_a_reopened_store_is_compared() {
         }
     };
     assert_eq!(core.integrity(), Integrity::Pending);
+    assert_eq!(core.counts.integrity(), Integrity::Pending);
     let waiting = propose(&mut core);
     assert_eq!(waiting.decision, Decision::Ask);
     assert!(
@@ -105,5 +106,6 @@ fn promise_6_side_effects_ask_until_a_reopened_store_is_compared() {
         std::thread::yield_now();
     }
     assert_eq!(core.integrity(), Integrity::Verified);
+    assert_eq!(core.counts.integrity(), Integrity::Verified);
     assert_eq!(propose(&mut core).decision, Decision::Permit);
 }
