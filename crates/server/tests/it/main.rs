@@ -11,6 +11,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod bad;
 mod cases;
 mod contract;
 mod document;
