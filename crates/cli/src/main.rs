@@ -89,7 +89,7 @@ enum Command {
     Write(entries::Write),
     /// Recall entries
     Recall(entries::Recall),
-    /// Show, list or erase entries
+    /// Show, list, endorse or erase entries
     #[command(subcommand)]
     Entry(entries::Entry),
     /// Show where an entry came from

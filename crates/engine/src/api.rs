@@ -33,6 +33,8 @@ pub const QUERY_BYTES_MAX: usize = 4_096;
 pub const STEP_OPS_MAX: usize = 64;
 /// Most entries of one batch.
 pub const BATCH_ENTRIES_MAX: usize = 256;
+/// Most values that one endorsement names.
+pub const ENDORSED_VALUES_MAX: usize = 32;
 /// Longest time for which a rotated key goes on working, in seconds.
 pub const OVERLAP_SECONDS_MAX: u32 = 604_800;
 /// How long the answer to a request that is carried out once is kept, in seconds.

@@ -10,7 +10,7 @@ use crate::home::Home;
 use crate::refusal::{Fault, Refusal};
 use crate::review::reviews;
 use crate::state::{Entry, Key, Piece, Tenant, whose};
-use crate::turn::{PERSONS_KEY, Turn, forbidden, internal, not_found, parents_of};
+use crate::turn::{PERSONS_KEY, Turn, forbidden, internal, not_found, rests_on};
 use ancile_core::{Digest, EntryId, PrincipalName, Role, SessionId, TenantName};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -133,9 +133,11 @@ fn descendants(
                 known.sessions.get(&id)?.exposed(&root, length)
             });
             let shown = shown.unwrap_or_default().iter().copied();
+            let copied = known.endorsements.get(&hash).map(|act| act.of);
             if record
                 .explicit()
                 .chain(shown)
+                .chain(copied)
                 .any(|parent| derived.contains(&parent))
             {
                 derived.insert(hash);
@@ -147,7 +149,7 @@ fn descendants(
         out.extend(turn.entry_at(tenant, seq)?);
     }
     for (_, later) in known.entries.range(later..) {
-        let parents = parents_of(known, later);
+        let parents = rests_on(known, later);
         if parents.iter().any(|parent| derived.contains(parent)) {
             derived.insert(later.hash);
             out.push(Arc::clone(later));

@@ -407,6 +407,23 @@ pub(crate) enum Event {
         by: PrincipalName,
         reason: String,
     },
+    /// A user answered for an entry: a copy was written that stands in its place.
+    Endorsed {
+        /// The copy, and its record hash.
+        #[serde(with = "text")]
+        entry: EntryId,
+        #[serde(with = "text")]
+        hash: Digest,
+        /// Record hash of what it copies.
+        #[serde(with = "text")]
+        of: Digest,
+        #[serde(with = "text")]
+        by: PrincipalName,
+        #[serde(with = "text")]
+        at: Micros,
+        /// The parts of the text, in bytes from and to, that the user retyped.
+        named: Vec<(usize, usize)>,
+    },
     Discarded {
         #[serde(with = "text")]
         entry: EntryId,

@@ -16,6 +16,7 @@ mod content;
 mod core;
 pub mod counts;
 mod embedding;
+mod endorse;
 mod erase;
 mod event;
 mod fire;
@@ -525,6 +526,21 @@ impl Engine {
     ) -> Result<EntryView, Refusal> {
         let reason = reason.to_owned();
         self.with(by, move |t, k| review::release(t, k, &id, &digest, &reason))
+    }
+
+    /// Writes a copy that this user answers for, in the place of a class 4 memory with exactly this
+    /// digest. `values`, at most [`api::ENDORSED_VALUES_MAX`], are parts of its text that the copy
+    /// may ground.
+    pub fn endorse(
+        &self,
+        by: &Caller,
+        id: EntryId,
+        digest: Digest,
+        values: Vec<String>,
+    ) -> Result<Written, Refusal> {
+        self.with(by, move |t, k| {
+            endorse::endorse(t, k, &id, &digest, &values)
+        })
     }
 
     /// Takes an entry with exactly this digest off the shelf for good.

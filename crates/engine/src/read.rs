@@ -9,7 +9,7 @@ use crate::event::roots_text;
 use crate::refusal::{Fault, Refusal};
 use crate::session::ShownFrom;
 use crate::state::{Entry, Key};
-use crate::turn::{Turn, index_damaged, internal, parents_of};
+use crate::turn::{Turn, index_damaged, internal, rests_on};
 use ancile_core::{AuthorityClass, Digest, EntryId, NamespaceName, PrincipalName, Role};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -270,7 +270,7 @@ fn ancestry(turn: &Turn<'_>, key: &Key, entry: &Arc<Entry>) -> Result<Vec<Lineag
         let mut next = Vec::new();
         for entry in level {
             let mut parents = Vec::new();
-            for hash in parents_of(tenant, &entry) {
+            for hash in rests_on(tenant, &entry) {
                 let found = turn.entry_by_hash(&key.tenant, &hash)?;
                 let reached = found.filter(|e| turn.reach(key, &e.record.namespace, false).is_ok());
                 if let Some(parent) = reached {

@@ -14,7 +14,9 @@ use crate::state::{Entry, Key};
 use crate::step::{In, values_of};
 use crate::turn::{Exposure, PERSONS_KEY, Turn, forbidden, within};
 use ancile_core::pack::{Candidate, OccupancyBound, Packed, UntrustedShare, pack};
-use ancile_core::{AuthorityClass, Digest, NamespaceName, OriginKey, Role, RootSet, SessionId};
+use ancile_core::{
+    AuthorityClass, Channel, Digest, NamespaceName, OriginKey, Role, RootSet, SessionId, TrustRoot,
+};
 use find::{Look, Ranked, candidates};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,7 +33,15 @@ struct Found {
     entry: Arc<Entry>,
     class: AuthorityClass,
     explained: Explained,
-    text: String,
+    text: Text,
+}
+
+/// A text as it is shown.
+#[derive(Clone)]
+struct Text {
+    shown: String,
+    /// The values of an endorsed entry that its user retyped.
+    named: Option<String>,
 }
 
 /// Recalls in a session; what is returned counts as shown.
@@ -108,17 +118,34 @@ fn show(
             entry: Some(f.entry.hash),
             by: Some(record.origin.principal.clone()),
             from: record.origin.locator.to_string(),
-            values: values_of(turn, f.class, &f.text),
+            values: values_of(turn, f.class, &f.text.shown),
             grounds: if trusted && may_ground {
                 "text".to_owned()
             } else {
                 String::new()
             },
             alone: false,
-            text: f.text.clone(),
+            text: f.text.shown.clone(),
         }
     });
-    let items = items.collect();
+    let named = found.iter().filter_map(|f| {
+        let text = f.text.named.clone().filter(|_| may_ground)?;
+        let record = &f.entry.record;
+        Some(Exposure {
+            kind: "recall",
+            channel: Channel::User,
+            class: AuthorityClass::UserAuthored,
+            roots: RootSet::new([TrustRoot::User(record.author.clone())]),
+            entry: None,
+            by: Some(record.author.clone()),
+            from: "values of an endorsement".to_owned(),
+            values: Vec::new(),
+            grounds: "text".to_owned(),
+            alone: false,
+            text,
+        })
+    });
+    let items = items.chain(named).collect();
     turn.expose(&key.tenant, session, items, None)
 }
 
@@ -145,7 +172,7 @@ fn recall(
     // Nobody knows any more whether these would have been found.
     let lost = turn.tenant(&key.tenant)?.lost.get(look.namespace);
     withheld = withheld.saturating_add(lost.copied().unwrap_or_default());
-    let mut texts: BTreeMap<u64, String> = BTreeMap::new();
+    let mut texts: BTreeMap<u64, Text> = BTreeMap::new();
     loop {
         let packed = fit(turn, &trusted, &untrusted, &bound);
         let mut broken = BTreeSet::new();
@@ -202,15 +229,18 @@ fn shown(
     look: &Look<'_>,
     entry: &Entry,
     mut text: String,
-) -> Result<String, Refusal> {
-    let parts = turn.tenant(&key.tenant)?.withheld_parts(&entry.record.id);
+) -> Result<Text, Refusal> {
+    let tenant = turn.tenant(&key.tenant)?;
+    let named = tenant.endorsed_values(entry, &text, &look.viewer);
+    let parts = tenant.withheld_parts(&entry.record.id);
     if !parts.is_empty() {
         text = ancile_screen::without(&text, parts);
     }
-    if look.person {
-        return Ok(text);
-    }
-    Ok(screened::for_model(turn, entry, &look.viewer, text))
+    let shown = match look.person {
+        true => text,
+        false => screened::for_model(turn, key, entry, &look.viewer, text)?,
+    };
+    Ok(Text { shown, named })
 }
 
 /// Takes instruction-like class 4 entries out, unless a person released them or what reads so is
@@ -374,7 +404,7 @@ fn take(
     packed: &Packed,
     trusted: &[Ranked],
     untrusted: &[Ranked],
-    texts: &BTreeMap<u64, String>,
+    texts: &BTreeMap<u64, Text>,
 ) -> Vec<Found> {
     let found = chosen(packed, trusted, untrusted).filter_map(|one| {
         let text = texts.get(&one.entry.seq)?.clone();
@@ -414,9 +444,9 @@ fn items(
             },
             created: record.created,
             text: if fence {
-                fenced(&f.text)?
+                fenced(&f.text.shown)?
             } else {
-                f.text.clone()
+                f.text.shown.clone()
             },
             rank: look.person.then_some(f.explained.score),
             explained: (look.person && explain).then_some(f.explained),

@@ -124,29 +124,34 @@ fn rules_of(screening: &Screening) -> Vec<Box<str>> {
 /// An entry's text as a model is shown it, with marks in place of what today's rules and policy
 /// redact. What is stored stays whole, and people read it whole.
 ///
-/// A user's own words count as such to their own agents alone; to another user's they are a text
-/// of no known channel.
+/// A user's own words count as such to their own agents alone; to another user's, and where another
+/// user endorsed them, they are a text of no known channel.
 pub(crate) fn for_model(
     turn: &Turn<'_>,
+    key: &Key,
     entry: &Entry,
     viewer: &PrincipalName,
     text: String,
-) -> String {
+) -> Result<String, Refusal> {
     let record = &entry.record;
     // Screening again would find nothing where the same rules found nothing.
     let clean =
         record.screening.rules.is_empty() && record.screening.version == turn.screening_version();
     if clean || turn.core.gates != Gates::Enforce {
-        return text;
+        return Ok(text);
     }
+    let copied = turn
+        .tenant(&key.tenant)?
+        .endorsements
+        .contains_key(&entry.hash);
     let channel = match record.origin.channel {
-        Channel::User if record.author != *viewer => Channel::Unknown,
+        Channel::User if record.author != *viewer || copied => Channel::Unknown,
         channel => channel,
     };
-    match screening(turn, &text, channel) {
+    Ok(match screening(turn, &text, channel) {
         Some(screening) if screening.to_redact().next().is_some() => {
             redact(&text, screening.to_redact())
         }
         _ => text,
-    }
+    })
 }

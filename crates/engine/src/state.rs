@@ -115,6 +115,16 @@ pub(crate) struct Replacement {
     pub same_origin: bool,
 }
 
+/// A user's act that named an exact digest: the copy that was written of it rests on that.
+#[derive(Debug, Clone)]
+pub(crate) struct Endorsement {
+    /// Record hash of what was copied.
+    pub of: Digest,
+    pub by: PrincipalName,
+    /// The parts of the text, in bytes, that the user retyped.
+    pub named: Vec<Range<usize>>,
+}
+
 /// What became of an entry after it was written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fate {
@@ -233,6 +243,8 @@ pub(crate) struct Tenant {
     pub by_id: HashTrieMapSync<EntryId, u64>,
     pub by_hash: HashTrieMapSync<Digest, u64>,
     pub replacements: HashTrieMapSync<EntryId, Vec<Replacement>>,
+    /// The acts under the record hashes of the copies.
+    pub endorsements: HashTrieMapSync<Digest, Arc<Endorsement>>,
     pub tasks: RedBlackTreeMapSync<u64, ()>,
     /// The entries on the quarantine shelf; ids are in order of time.
     pub shelf: RedBlackTreeMapSync<EntryId, ()>,
@@ -270,6 +282,7 @@ impl Tenant {
             by_id: HashTrieMapSync::new_sync(),
             by_hash: HashTrieMapSync::new_sync(),
             replacements: HashTrieMapSync::new_sync(),
+            endorsements: HashTrieMapSync::new_sync(),
             tasks: RedBlackTreeMapSync::new_sync(),
             shelf: RedBlackTreeMapSync::new_sync(),
             fates: HashTrieMapSync::new_sync(),

@@ -5,7 +5,7 @@ mod find;
 mod verify;
 
 pub(crate) use find::index_damaged;
-pub(crate) use verify::parents_of;
+pub(crate) use verify::rests_on;
 
 use crate::caller::Caller;
 use crate::core::{Core, entry_of, index_entry};

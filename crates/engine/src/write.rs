@@ -134,7 +134,12 @@ pub(crate) fn batch(
 }
 
 /// Logs that a new entry stands in the place of an old one, apart from its record.
-fn replace(turn: &mut Turn<'_>, key: &Key, old: &Entry, by: &EntryId) -> Result<(), Refusal> {
+pub(crate) fn replace(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    old: &Entry,
+    by: &EntryId,
+) -> Result<(), Refusal> {
     let new = turn.entry_by_id(&key.tenant, by)?;
     let new = new.ok_or_else(|| crate::turn::internal(&"a written entry is not there"))?;
     let event = Event::Superseded {
@@ -147,7 +152,7 @@ fn replace(turn: &mut Turn<'_>, key: &Key, old: &Entry, by: &EntryId) -> Result<
     turn.emit(&key.tenant, &event)
 }
 
-fn finish(
+pub(crate) fn finish(
     turn: &mut Turn<'_>,
     key: &Key,
     record: DerivationRecord,

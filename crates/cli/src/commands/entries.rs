@@ -226,6 +226,16 @@ pub enum Entry {
         /// The entry
         id: String,
     },
+    /// Answer for a class 4 memory: a copy that is class 3 to you stands in its place
+    Endorse {
+        /// The entry
+        id: String,
+        /// Its record hash, as `entry show` prints it
+        digest: String,
+        /// A part of its text, spelled the same, that calls may rest on; may be given more often
+        #[arg(long = "value", value_name = "TEXT")]
+        values: Vec<String>,
+    },
     /// List the entries of a namespace
     List {
         /// The namespace
@@ -253,6 +263,11 @@ pub fn entry(place: &Place, args: &Entry) -> Result<Answer, Failure> {
         Entry::Erase { id } => {
             let path = format!("/v1/entries/{}", segment(id));
             server.delete(&path).map(Answer::plain)
+        }
+        Entry::Endorse { id, digest, values } => {
+            let path = format!("/v1/entries/{}/endorse", segment(id));
+            let body = json!({ "digest": digest, "values": values });
+            server.post(&path, &body).map(Answer::plain)
         }
         Entry::List { namespace, page } => {
             let query = page.query(&[("namespace", Some(namespace.clone()))]);

@@ -2,7 +2,8 @@
 //! What follows from one event of a tenant's log.
 
 use super::{
-    ApprovalRow, MandateRow, Most, Namespace, PermitRow, Replacement, Scope, Sealed, Shelf, Tenant,
+    ApprovalRow, Endorsement, MandateRow, Most, Namespace, PermitRow, Replacement, Scope, Sealed,
+    Shelf, Tenant,
 };
 use crate::api::{ApprovalState, SessionSpec};
 use crate::event::{Decided, Event, Parked, SealedSegment, roots_from_text};
@@ -62,6 +63,7 @@ impl Tenant {
             Event::Superseded { .. }
             | Event::Quarantined { .. }
             | Event::Released { .. }
+            | Event::Endorsed { .. }
             | Event::Discarded { .. }
             | Event::Cancelled { .. }
             | Event::Erased { .. }
@@ -361,24 +363,9 @@ impl Tenant {
         }
     }
 
-    fn apply_entry(&mut self, event: &Event) -> Result<(), String> {
+    /// What came on the quarantine shelf or left it.
+    fn apply_shelf(&mut self, event: &Event) {
         match event {
-            Event::Superseded {
-                entry,
-                by,
-                class,
-                roots,
-                same_origin,
-            } => {
-                let mut list = self.replacements.get(entry).cloned().unwrap_or_default();
-                list.push(Replacement {
-                    by: *by,
-                    class: *class,
-                    roots: roots_from_text(roots),
-                    same_origin: *same_origin,
-                });
-                self.replacements.insert_mut(*entry, list);
-            }
             Event::Quarantined {
                 entry,
                 reason,
@@ -408,6 +395,45 @@ impl Tenant {
                     fate.discarded = true;
                 });
                 self.shelf.remove_mut(entry);
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_entry(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Superseded {
+                entry,
+                by,
+                class,
+                roots,
+                same_origin,
+            } => {
+                let mut list = self.replacements.get(entry).cloned().unwrap_or_default();
+                list.push(Replacement {
+                    by: *by,
+                    class: *class,
+                    roots: roots_from_text(roots),
+                    same_origin: *same_origin,
+                });
+                self.replacements.insert_mut(*entry, list);
+            }
+            Event::Quarantined { .. } | Event::Released { .. } | Event::Discarded { .. } => {
+                self.apply_shelf(event);
+            }
+            Event::Endorsed {
+                hash,
+                of,
+                by,
+                named,
+                ..
+            } => {
+                let act = Endorsement {
+                    of: *of,
+                    by: by.clone(),
+                    named: named.iter().map(|(from, to)| *from..*to).collect(),
+                };
+                self.endorsements.insert_mut(*hash, Arc::new(act));
             }
             Event::Evicted { .. } | Event::Erased { .. } => self.apply_gone(event),
             Event::Cancelled { task, .. } => {

@@ -123,8 +123,16 @@ impl Turn<'_> {
     }
 }
 
+/// What an entry rests on: its parents, and what it is an endorsed copy of. That is no parent: the
+/// copy may be stronger, and holds when the other is gone.
+pub(crate) fn rests_on(tenant: &Tenant, entry: &Entry) -> Vec<Digest> {
+    let mut all = parents_of(tenant, entry);
+    all.extend(tenant.endorsements.get(&entry.hash).map(|act| act.of));
+    all
+}
+
 /// The parents of an entry: explicit ones, then those shown in its session before it.
-pub(crate) fn parents_of(tenant: &Tenant, entry: &Entry) -> Vec<Digest> {
+fn parents_of(tenant: &Tenant, entry: &Entry) -> Vec<Digest> {
     let parents = &entry.record.parents;
     let shown = entry
         .record

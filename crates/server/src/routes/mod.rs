@@ -28,7 +28,7 @@ use crate::wire::query::{CONSISTENCY, NAMESPACE_PAGE, PAGE, REPORT, TASK_PAGE};
 use crate::wire::recall::{PackBody, RecallBody};
 use crate::wire::reply::{FilteredBody, ReplyBody};
 use crate::wire::report::{RefusalReportBody, ToolModeBody, ToolViewBody};
-use crate::wire::review::{ApprovalBody, DigestBody, QuarantineBody, ReleaseBody};
+use crate::wire::review::{ApprovalBody, DigestBody, EndorseBody, QuarantineBody, ReleaseBody};
 use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
 use crate::wire::source::{GradeBody, RevokeBody, SourceBody, SourceViewBody};
 use crate::wire::step::{StepAnswerBody, StepBody};
@@ -108,6 +108,13 @@ pub const ROUTES: &[Route] = &[
         entries::erase,
     )
     .gives::<ErasureBody>(),
+    post(
+        "/v1/entries/{id}/endorse",
+        "Answer for an entry, by its exact digest",
+        review::endorse,
+    )
+    .takes::<EndorseBody>()
+    .creates::<WrittenBody>(),
     get(
         "/v1/entries/{id}/lineage",
         "Show what an entry rests on",

@@ -3,8 +3,8 @@
 
 use crate::ask::{Ask, Reply};
 use crate::problem::Problem;
-use crate::wire::entry::EntryBody;
-use crate::wire::review::{ApprovalBody, DigestBody, QuarantineBody, ReleaseBody};
+use crate::wire::entry::{EntryBody, WrittenBody};
+use crate::wire::review::{ApprovalBody, DigestBody, EndorseBody, QuarantineBody, ReleaseBody};
 
 /// Lists approvals.
 pub(crate) fn approvals(ask: &Ask<'_>) -> Result<Reply, Problem> {
@@ -54,6 +54,14 @@ pub(crate) fn release(ask: &Ask<'_>) -> Result<Reply, Problem> {
         .engine
         .release(ask.caller, id, body.digest.0, &body.reason)?;
     Reply::ok(&EntryBody::from(view))
+}
+
+/// Writes the copy of an entry that a user answers for, by its exact record hash.
+pub(crate) fn endorse(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let id = ask.named()?;
+    let EndorseBody { digest, values } = ask.json()?;
+    let written = ask.engine.endorse(ask.caller, id, digest.0, values)?;
+    Reply::created(&WrittenBody::from(written))
 }
 
 /// Takes an entry off the shelf for good, by its exact record hash.

@@ -28,6 +28,18 @@ pub(crate) struct ReleaseBody {
     pub(crate) reason: String,
 }
 
+/// A user's answering for an entry.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EndorseBody {
+    /// The record hash.
+    pub(crate) digest: Spelled<Digest>,
+    /// Parts of the text that the copy may ground, spelled as the text has them.
+    #[serde(default)]
+    #[schemars(length(max = 32))]
+    pub(crate) values: Vec<String>,
+}
+
 /// An ask that waits for a person.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ApprovalBody {

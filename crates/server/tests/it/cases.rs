@@ -44,6 +44,7 @@ const OUTSIDE: &[(Verb, &str, Outside)] = &[
     (Verb::Get, "/v1/entries", Refused),
     (Verb::Get, "/v1/entries/{id}", Refused),
     (Verb::Delete, "/v1/entries/{id}", OperatorsMay),
+    (Verb::Post, "/v1/entries/{id}/endorse", Refused),
     (Verb::Get, "/v1/entries/{id}/lineage", Refused),
     (Verb::Get, "/v1/entries/{id}/proof", Refused),
     (Verb::Get, "/v1/export", Refused),

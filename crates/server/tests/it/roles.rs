@@ -116,6 +116,16 @@ pub const ROWS: &[Row] = &[
         |w| Asked::delete(format!("/v1/entries/{}", w.note("a note"))),
     ),
     (
+        Verb::Post,
+        "/v1/entries/{id}/endorse",
+        [403, 201, 403, 403],
+        |w| {
+            let (id, hash) = w.page("The rent rises to 1200 in May.");
+            let body = json!({"digest": hash, "values": ["1200"]});
+            Asked::post(format!("/v1/entries/{id}/endorse"), &body)
+        },
+    ),
+    (
         Verb::Get,
         "/v1/entries/{id}/lineage",
         [404, 200, 200, 200],

@@ -300,12 +300,23 @@ impl World {
 
     /// Has an entry quarantined; gives its id and record hash.
     pub fn shelved(&self) -> (String, String) {
-        let body = json!({"kind": "memory", "namespace": "main", "channel": "web",
-            "text": INSTRUCTION, "locator": "https://evil.example/page"});
-        let written = self.post(&self.host, "/v1/entries", &body).of(201);
+        let (written, names) = self.web_text(INSTRUCTION);
         assert_eq!(written["quarantined"], true, "{written}");
+        names
+    }
+
+    /// Id and record hash of a text from the web.
+    pub fn page(&self, text: &str) -> (String, String) {
+        self.web_text(text).1
+    }
+
+    fn web_text(&self, text: &str) -> (Value, (String, String)) {
+        let body = json!({"kind": "memory", "namespace": "main", "channel": "web",
+            "text": text, "locator": "https://evil.example/page"});
+        let written = self.post(&self.host, "/v1/entries", &body).of(201);
         let text = |name: &str| written[name].as_str().unwrap().to_owned();
-        (text("id"), text("hash"))
+        let names = (text("id"), text("hash"));
+        (written, names)
     }
 
     /// Sends bytes as they are and reads all that comes back until the server closes.
