@@ -8,7 +8,7 @@ use crate::content::Content;
 use crate::event::Event;
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
-use crate::state::{Endorsement, Entry, Key, Tenant};
+use crate::state::{Entry, Key, Tenant};
 use crate::turn::{Turn, USERS_KEY, forbidden, internal, tampered};
 use crate::write::{finish, replace};
 use ancile_core::{
@@ -21,6 +21,16 @@ use std::sync::Arc;
 
 /// Stands between the values that one endorsement names, so that no two read as one.
 const BETWEEN: &str = " ;\n";
+
+/// A user's act that named an exact digest: the copy that was written of it rests on that.
+#[derive(Debug, Clone)]
+pub(crate) struct Endorsement {
+    /// Record hash of what was copied.
+    pub of: Digest,
+    pub by: PrincipalName,
+    /// The parts of the text, in bytes, that the user retyped.
+    pub named: Vec<Range<usize>>,
+}
 
 /// Writes the copy that a user answers for. `values` are parts of the text, spelled as it has
 /// them, that may ground calls of the user's sessions which are shown the copy.

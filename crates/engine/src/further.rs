@@ -8,8 +8,10 @@ use crate::api::{
 };
 use crate::caller::Caller;
 use crate::refusal::Refusal;
-use crate::{Engine, admin, audit, erase, lists, messages, portable, quota, report, review, write};
-use ancile_core::{EntryId, Micros, NamespaceName, PrincipalName, SessionId, ToolName};
+use crate::{
+    Engine, admin, audit, endorse, erase, lists, messages, portable, quota, report, review, write,
+};
+use ancile_core::{Digest, EntryId, Micros, NamespaceName, PrincipalName, SessionId, ToolName};
 
 /// Owned form of a [`PageSpec`], to cross to the writer's thread.
 struct Part {
@@ -42,6 +44,21 @@ impl Part {
     reason = "said once for all of them, above"
 )]
 impl Engine {
+    /// Writes a copy that this user answers for, in the place of a class 4 memory with exactly this
+    /// digest. `values`, at most [`crate::api::ENDORSED_VALUES_MAX`], are parts of its text that the copy
+    /// may ground.
+    pub fn endorse(
+        &self,
+        by: &Caller,
+        id: EntryId,
+        digest: Digest,
+        values: Vec<String>,
+    ) -> Result<Written, Refusal> {
+        self.with(by, move |t, k| {
+            endorse::endorse(t, k, &id, &digest, &values)
+        })
+    }
+
     /// Writes up to [`crate::api::BATCH_ENTRIES_MAX`] entries outside a session, in order, all or
     /// none.
     pub fn write_batch(&self, by: &Caller, ops: Vec<Write>) -> Result<Vec<Written>, Refusal> {

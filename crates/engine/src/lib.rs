@@ -528,21 +528,6 @@ impl Engine {
         self.with(by, move |t, k| review::release(t, k, &id, &digest, &reason))
     }
 
-    /// Writes a copy that this user answers for, in the place of a class 4 memory with exactly this
-    /// digest. `values`, at most [`api::ENDORSED_VALUES_MAX`], are parts of its text that the copy
-    /// may ground.
-    pub fn endorse(
-        &self,
-        by: &Caller,
-        id: EntryId,
-        digest: Digest,
-        values: Vec<String>,
-    ) -> Result<Written, Refusal> {
-        self.with(by, move |t, k| {
-            endorse::endorse(t, k, &id, &digest, &values)
-        })
-    }
-
     /// Takes an entry with exactly this digest off the shelf for good.
     pub fn discard(&self, by: &Caller, id: EntryId, digest: Digest) -> Result<(), Refusal> {
         self.with(by, move |t, k| review::discard(t, k, &id, &digest))

@@ -13,6 +13,7 @@ pub(crate) use refusals::Refusals;
 pub(crate) use usage::{Most, Piece, Scope, Usage, whose};
 
 use crate::api::{ApprovalState, KeySpec, TaskSpec, ToolMode};
+use crate::endorse::Endorsement;
 use crate::erase::ErasedLine;
 use crate::event::{Decided, Event, Parked, Shown};
 use crate::index::Partition;
@@ -113,16 +114,6 @@ pub(crate) struct Replacement {
     pub class: AuthorityClass,
     pub roots: RootSet,
     pub same_origin: bool,
-}
-
-/// A user's act that named an exact digest: the copy that was written of it rests on that.
-#[derive(Debug, Clone)]
-pub(crate) struct Endorsement {
-    /// Record hash of what was copied.
-    pub of: Digest,
-    pub by: PrincipalName,
-    /// The parts of the text, in bytes, that the user retyped.
-    pub named: Vec<Range<usize>>,
 }
 
 /// What became of an entry after it was written.

@@ -2,10 +2,10 @@
 //! What follows from one event of a tenant's log.
 
 use super::{
-    ApprovalRow, Endorsement, MandateRow, Most, Namespace, PermitRow, Replacement, Scope, Sealed,
-    Shelf, Tenant,
+    ApprovalRow, MandateRow, Most, Namespace, PermitRow, Replacement, Scope, Sealed, Shelf, Tenant,
 };
 use crate::api::{ApprovalState, SessionSpec};
+use crate::endorse::Endorsement;
 use crate::event::{Decided, Event, Parked, SealedSegment, roots_from_text};
 use crate::index::Partition;
 use crate::session::Session;
