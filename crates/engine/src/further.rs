@@ -45,8 +45,8 @@ impl Part {
 )]
 impl Engine {
     /// Writes a copy that this user answers for, in the place of a class 4 memory with exactly this
-    /// digest. `values`, at most [`crate::api::ENDORSED_VALUES_MAX`], are parts of its text that the copy
-    /// may ground.
+    /// digest. `values` are parts of its text that the copy may ground, at most
+    /// [`crate::api::ENDORSED_VALUES_MAX`].
     pub fn endorse(
         &self,
         by: &Caller,

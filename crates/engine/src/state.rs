@@ -15,7 +15,7 @@ pub(crate) use usage::{Most, Piece, Scope, Usage, whose};
 use crate::api::{ApprovalState, KeySpec, TaskSpec, ToolMode};
 use crate::endorse::Endorsement;
 use crate::erase::ErasedLine;
-use crate::event::{Decided, Event, Parked, Shown};
+use crate::event::{Decided, Event, Parked};
 use crate::index::Partition;
 use crate::session::Session;
 use ancile_core::{
@@ -592,12 +592,4 @@ fn key_spec(event: &Event) -> Option<KeySpec> {
         relays_user: *relays_user,
         expires: *expires,
     })
-}
-
-/// The items of an exposure whose text is kept, for [`State::apply`].
-pub(crate) fn texts_of(items: &[(Shown, Option<String>)]) -> BTreeMap<usize, String> {
-    let texts = items.iter().enumerate();
-    texts
-        .filter_map(|(at, (_, text))| text.clone().map(|t| (at, t)))
-        .collect()
 }

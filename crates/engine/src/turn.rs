@@ -14,7 +14,7 @@ use crate::event::{Event, Shown};
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
-use crate::state::{Key, Piece, Tenant, Usage, texts_of, whose};
+use crate::state::{Key, Piece, Tenant, Usage, whose};
 use ancile_core::{
     ArgKind, Broken, CanonicalValue, DerivationRecord, Digest, Micros, NamespaceName, Salt,
     SessionId, TenantName, content_commitment,
@@ -363,6 +363,14 @@ fn readable(event: &Event) -> Result<Vec<u8>, Refusal> {
     } else {
         Err(internal(&"an event does not read back as itself"))
     }
+}
+
+/// The items of an exposure whose text is kept, for [`crate::state::State::apply`].
+fn texts_of(items: &[(Shown, Option<String>)]) -> std::collections::BTreeMap<usize, String> {
+    let texts = items.iter().enumerate();
+    texts
+        .filter_map(|(at, (_, text))| text.clone().map(|t| (at, t)))
+        .collect()
 }
 
 /// Keyed hash of a typed value.
