@@ -16,13 +16,14 @@ use ancile_engine::api::{
     StepAnswer, StepOp, StepResult, Write,
 };
 use ancile_engine::{Caller, Engine, EngineConfig};
-use ancile_ledger::SignerKey;
-use ancile_store::{Content, ReplayLeaf, Store, StoreConfig};
+use ancile_store::Store;
+use bare::{Leaf, Words, caller, commit, copy, leaves, median, tenant};
 use criterion::{Criterion, criterion_group};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+mod bare;
 
 /// Entries in the store, in steps of [`WRITES`].
 const ENTRIES: u64 = 3_200;
@@ -59,12 +60,8 @@ fn open(home: &Path) -> World {
     };
     let (engine, report) = Engine::open(config).expect("a store that opens");
     assert!(report.damage.is_empty(), "{:?}", report.damage);
-    let caller = |role: &str| {
-        let file = home.join("keys").join(format!("{role}.key"));
-        let token = fs::read_to_string(file).expect("a key of the first run");
-        engine.authenticate(token.trim()).expect("a key that works")
-    };
-    let (host, user) = (caller("host"), caller("user"));
+    let host = caller(&engine, home, "host");
+    let user = caller(&engine, home, "user");
     World { engine, host, user }
 }
 
@@ -73,8 +70,7 @@ fn open(home: &Path) -> World {
 fn fill(home: &Path) {
     Engine::init(home).expect("a first run");
     let world = open(home);
-    let token = fs::read_to_string(home.join("keys/operator.key")).expect("a key");
-    let operator = world.engine.authenticate(token.trim()).expect("a key");
+    let operator = caller(&world.engine, home, "operator");
     let set = world.engine.set_manifest(&operator, MANIFEST);
     set.expect("a manifest in form");
     let mandate = MandateSpec {
@@ -105,31 +101,6 @@ fn fill(home: &Path) {
         world.step(&session, ops.collect());
     }
     world.engine.close();
-}
-
-/// Texts of 16 words, the word of rank r about once in 12 r words (Zipf), from a fixed linear
-/// congruence.
-struct Words(u64);
-
-impl Words {
-    fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
-        self.0 = self.0.wrapping_add(1);
-        self.0 >> 48
-    }
-
-    fn text(&mut self) -> String {
-        let word = |_| {
-            let octave = 1 << (self.number() % 12);
-            let rank = octave | (self.number() & (octave - 1));
-            match rank {
-                1 => "rent".to_owned(),
-                2 => "flat".to_owned(),
-                _ => format!("w{rank}"),
-            }
-        };
-        (0..16).map(word).collect::<Vec<_>>().join(" ")
-    }
 }
 
 fn memory(channel: Channel, text: String) -> Write {
@@ -222,54 +193,6 @@ fn ops() -> Vec<StepOp> {
     ]
 }
 
-/// A leaf as it is appended.
-struct Leaf {
-    body: Vec<u8>,
-    content: Option<([u8; 16], Vec<u8>)>,
-}
-
-/// Opens the store under a home and gives the tenant's leaves from this place on.
-fn leaves(home: &Path, from: u64) -> (Store, Vec<Leaf>, u64) {
-    let text = fs::read_to_string(home.join("keys/store.key")).expect("the store's key");
-    let signer = SignerKey::parse(text.trim()).expect("a key in form");
-    let origin = signer.verifier().name().to_owned();
-    let config = StoreConfig {
-        dir: &home.join("data"),
-        witness: &home.join("witness/checkpoint"),
-        signer,
-        origin: &origin,
-    };
-    let mut found = Vec::new();
-    let opened = Store::open(config, &mut |leaf: ReplayLeaf<'_>| {
-        if let ReplayLeaf::Intact {
-            seq, body, content, ..
-        } = leaf
-            && seq >= from
-        {
-            found.push(Leaf {
-                body: body.to_vec(),
-                content: content.map(|c| (c.salt, c.bytes.to_vec())),
-            });
-        }
-        Ok(())
-    });
-    let (store, report) = opened.expect("a store that opens");
-    (store, found, report.leaves)
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a temporary directory takes directories");
-    for item in fs::read_dir(from).expect("a directory") {
-        let item = item.expect("an item");
-        let target = to.join(item.file_name());
-        if item.file_type().expect("a type").is_dir() {
-            copy(&item.path(), &target);
-        } else {
-            fs::copy(item.path(), target).expect("room for a copy");
-        }
-    }
-}
-
 /// The bare store, and what it appends: what opening a session appended, and what the step did.
 struct Bare {
     store: Store,
@@ -291,7 +214,7 @@ impl Bare {
         copy(home, copy_to);
         let step = opening.split_off(1);
         let (store, ..) = leaves(copy_to, u64::MAX);
-        let tenant = TenantName::new("default").expect("a name");
+        let tenant = tenant();
         Self {
             store,
             tenant,
@@ -300,22 +223,10 @@ impl Bare {
         }
     }
 
-    fn commit(store: &mut Store, tenant: &TenantName, leaves: &[Leaf]) {
-        for leaf in leaves {
-            let content = leaf
-                .content
-                .as_ref()
-                .map(|(salt, bytes)| Content { salt: *salt, bytes });
-            let appended = store.append(tenant, &leaf.body, content);
-            let _ = appended.expect("a leaf in form");
-        }
-        let _ = store.commit().expect("room on the medium");
-    }
-
     fn timed_commit(&mut self) -> Duration {
-        Self::commit(&mut self.store, &self.tenant, &self.opening);
+        commit(&mut self.store, &self.tenant, &self.opening);
         let start = Instant::now();
-        Self::commit(&mut self.store, &self.tenant, &self.step);
+        commit(&mut self.store, &self.tenant, &self.step);
         start.elapsed()
     }
 
@@ -323,11 +234,6 @@ impl Bare {
         let content = |leaf: &Leaf| leaf.content.as_ref().map_or(0, |(_, bytes)| bytes.len());
         self.step.iter().map(|l| l.body.len() + content(l)).sum()
     }
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn steps(c: &mut Criterion) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The model behind the dense leg, and the vectors it made last.
 
-use ancile_models::{Embedder, ModelId};
+use crate::api::StepOp;
+use ancile_models::{Embedder, ModelId, TEXT_BYTES_MAX};
 use lru::LruCache;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -34,6 +35,26 @@ impl Embedding {
     /// The model, if there is one.
     pub(crate) fn model(&self) -> Option<&ModelId> {
         self.0.as_ref().map(|shared| shared.model.id())
+    }
+
+    /// Makes the vectors of texts that a request is about, so that a slow model keeps its caller
+    /// waiting and not the writer.
+    pub(crate) fn warm<'t>(&self, texts: impl IntoIterator<Item = &'t str>) {
+        if self.0.is_some() {
+            let short = |text: &&str| text.len() <= TEXT_BYTES_MAX;
+            for text in texts.into_iter().filter(short).take(KEPT.get()) {
+                let _kept = self.vector(text);
+            }
+        }
+    }
+
+    /// The same of the texts and queries of a step.
+    pub(crate) fn warm_for(&self, ops: &[StepOp]) {
+        self.warm(ops.iter().filter_map(|op| match op {
+            StepOp::Recall(recall) => Some(recall.query.as_str()),
+            StepOp::Write(write) => Some(write.text.as_str()),
+            _ => None,
+        }));
     }
 
     /// The vector of a text, made now or before. A text of which the model knows nothing, or that

@@ -121,6 +121,7 @@ pub struct Engine {
     writer: Writer,
     keys: KeyTable,
     counts: Arc<Counts>,
+    embedding: embedding::Embedding,
     gates: Gates,
     thread: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
@@ -189,7 +190,8 @@ impl Engine {
     /// [`Refusal`] naming what does not hold and the next step.
     pub fn open(config: EngineConfig) -> Result<(Self, OpenReport), Refusal> {
         let screener = screened::screener(&config)?;
-        let core = Core::open(&config, screener, config.index.model.embedding()?)?;
+        let embedding = config.index.model.embedding()?;
+        let core = Core::open(&config, screener, embedding.clone())?;
         let report = OpenReport {
             witness_behind: core.report.witness == ancile_ledger::WitnessState::OneBehind,
             damage: core.problems_found(),
@@ -203,6 +205,7 @@ impl Engine {
                 writer,
                 keys,
                 counts,
+                embedding,
                 gates: config.gates,
                 thread,
             },
@@ -322,6 +325,7 @@ impl Engine {
     ) -> Result<StepAnswer, Refusal> {
         let token = token.to_owned();
         let asked = Instant::now();
+        self.embedding.warm_for(&ops);
         let answer = self.with(by, move |t, k| step::step(t, k, id, &token, ops));
         if answer.is_ok() {
             self.counts.step_took(asked.elapsed());
@@ -331,6 +335,7 @@ impl Engine {
 
     /// Writes an entry outside a session.
     pub fn write(&self, by: &Caller, op: Write) -> Result<Written, Refusal> {
+        self.embedding.warm([op.text.as_str()]);
         self.with(by, move |t, k| write::write(t, k, None, op))
     }
 
@@ -341,6 +346,7 @@ impl Engine {
         namespace: NamespaceName,
         op: Recall,
     ) -> Result<ContextPack, Refusal> {
+        self.embedding.warm([op.query.as_str()]);
         self.with(by, move |t, k| recall::for_person(t, k, &namespace, &op))
     }
 

@@ -25,7 +25,7 @@ const EDGES: [(&str, &[&str]); 11] = [
     (
         "bench",
         &[
-            "core", "ledger", "policy", "screen", "store", "engine", "server",
+            "core", "ledger", "policy", "screen", "kernel", "models", "store", "engine", "server",
         ],
     ),
 ];
