@@ -119,6 +119,13 @@ pub(crate) struct Answer {
     pub without_vectors: u64,
 }
 
+impl Ask<'_> {
+    /// Whether a segment is of the place.
+    fn is_in(&self, sealed: &Sealed) -> bool {
+        (&sealed.namespace, sealed.side) == (&self.place.1, self.place.2)
+    }
+}
+
 /// A part of a place, with what is known of its entries.
 enum Piece<'a> {
     Recent(&'a Tail),
@@ -338,6 +345,24 @@ impl Index {
         open.segment.listed(&source)
     }
 
+    /// Whether a side has an entry that is untrusted today, as the viewer sees it.
+    pub(crate) fn has_untrusted(&self, ask: &Ask<'_>) -> Result<bool, SegmentError> {
+        let (tenant, store) = (ask.tenant, ask.store);
+        let source = Cached::new(store.chunks(&tenant.name), &self.cache);
+        let untrusted = AuthorityClass::Untrusted;
+        for sealed in tenant.segments.iter().filter(|sealed| ask.is_in(sealed)) {
+            let open = self.segment(store, &tenant.name, &sealed.digest)?;
+            let mut facts = open.facts(&source)?.iter();
+            if facts.any(|facts| facts.class_today(tenant, ask.viewer) == untrusted) {
+                return Ok(true);
+            }
+        }
+        let recent = self.recent.get(ask.place).into_iter();
+        let mut tails = recent.flat_map(|r| r.frozen.iter().map(AsRef::as_ref).chain([&r.tail]));
+        let class = |seq| Some(tenant.class_today(tenant.entries.get(seq)?, ask.viewer));
+        Ok(tails.any(|tail| tail.seqs.iter().any(|seq| class(seq) == Some(untrusted))))
+    }
+
     /// The best entries of one side of a namespace that `keep` accepts, best first.
     pub(crate) fn search(
         &self,
@@ -347,10 +372,8 @@ impl Index {
         let (tenant, store) = (ask.tenant, ask.store);
         let source = Cached::new(store.chunks(&tenant.name), &self.cache);
         let mut open = Vec::new();
-        for sealed in tenant.segments.iter() {
-            if (&sealed.namespace, sealed.side) == (&ask.place.1, ask.place.2) {
-                open.push(self.segment(store, &tenant.name, &sealed.digest)?);
-            }
+        for sealed in tenant.segments.iter().filter(|sealed| ask.is_in(sealed)) {
+            open.push(self.segment(store, &tenant.name, &sealed.digest)?);
         }
         let mut pieces = Vec::new();
         for open in &open {

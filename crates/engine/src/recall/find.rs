@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Candidates of a pack: what may be shown of both sides of a namespace, by rank.
 
+use super::K_DEFAULT;
 use crate::api::{Explained, Filter, Recall};
 use crate::index::{Answer, Ask, Known, Partition, Scored};
 use crate::refusal::Refusal;
@@ -9,8 +10,12 @@ use crate::turn::{Turn, index_damaged};
 use ancile_core::{AuthorityClass, Broken, Micros, NamespaceName, PrincipalName};
 use std::sync::Arc;
 
-/// Candidates taken from each side by each leg.
-const CANDIDATES_MAX: usize = 200;
+/// Candidates taken by each leg for each slot of the pack: some repeat others, or do not fit.
+const CANDIDATES_PER_SLOT: usize = 4;
+/// Fewest trusted candidates that are looked for.
+const TRUSTED_MIN: usize = 64;
+/// Fewest untrusted ones: many may be of one origin, which gets few slots.
+const UNTRUSTED_MIN: usize = 200;
 
 /// Who looks, and at what.
 pub(super) struct Look<'a> {
@@ -117,7 +122,9 @@ pub(super) fn candidates(
         if !trusted && look.max_class != AuthorityClass::Untrusted {
             continue;
         }
-        let answer = search(turn, key, look, op, (side, trusted))?;
+        let Some(answer) = search(turn, key, look, op, (side, trusted))? else {
+            continue;
+        };
         if (side, trusted) != (Partition::Trusted, false) {
             found.with_vectors = found.with_vectors.saturating_add(answer.with_vectors);
             found.without_vectors = found.without_vectors.saturating_add(answer.without_vectors);
@@ -155,7 +162,7 @@ fn search(
     look: &Look<'_>,
     op: &Recall,
     (side, trusted): (Partition, bool),
-) -> Result<Answer, Refusal> {
+) -> Result<Option<Answer>, Refusal> {
     let tenant = turn.tenant(&key.tenant)?;
     let wanted = Wanted {
         tenant,
@@ -170,6 +177,8 @@ fn search(
         (known.class != AuthorityClass::Untrusted) == trusted && wanted.holds(known)
     };
     let vector = turn.core.embedding.vector(&op.query);
+    let least = if trusted { TRUSTED_MIN } else { UNTRUSTED_MIN };
+    let slots = usize::try_from(op.k.unwrap_or(K_DEFAULT)).unwrap_or(usize::MAX);
     let ask = Ask {
         store: turn.core.reading()?,
         tenant,
@@ -177,8 +186,13 @@ fn search(
         place: &(key.tenant.clone(), look.namespace.clone(), side),
         text: &op.query,
         vector: vector.as_deref().zip(turn.core.embedding.model()),
-        limit: CANDIDATES_MAX,
+        limit: slots.saturating_mul(CANDIDATES_PER_SLOT).max(least),
     };
-    let answer = turn.core.index.search(&ask, &keep);
-    answer.map_err(|fault| index_damaged(&fault))
+    let index = &turn.core.index;
+    let demoted = (side, trusted) == (Partition::Trusted, false);
+    let answer = match demoted && !index.has_untrusted(&ask).map_err(|f| index_damaged(&f))? {
+        true => None,
+        false => Some(index.search(&ask, &keep).map_err(|f| index_damaged(&f))?),
+    };
+    Ok(answer)
 }
