@@ -14,14 +14,12 @@
 
 mod bare;
 
-use ancile_core::{EntryKind, NamespaceName, PrincipalName, SessionMode};
-use ancile_engine::api::{
-    BATCH_ENTRIES_MAX, Expose, ExposureKind, Recall, SessionSpec, StepOp, Write,
-};
+use ancile_core::{NamespaceName, PrincipalName, SessionMode};
+use ancile_engine::api::{BATCH_ENTRIES_MAX, Expose, ExposureKind, Recall, SessionSpec, StepOp};
 use ancile_engine::{Engine, EngineConfig, IndexConfig, Model};
 use ancile_kernel::{Quantised, Query, exact_bytes, scan};
 use ancile_models::{EmbedError, Embedder, ModelId};
-use bare::{Words, caller, commit, copy, leaves, median, tenant};
+use bare::{Words, caller, commit, copy, leaves, median, memory, tenant};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -110,22 +108,6 @@ fn fill(home: &Path) {
         std::thread::sleep(Duration::from_millis(50));
     }
     engine.close();
-}
-
-fn memory(text: String) -> Write {
-    Write {
-        kind: EntryKind::Memory,
-        namespace: None,
-        channel: None,
-        text,
-        locator: String::new(),
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
-    }
 }
 
 /// The vectors as a bare scan takes them, in files, and a query.

@@ -13,11 +13,9 @@
 
 mod bare;
 
-use ancile_core::EntryKind;
-use ancile_engine::api::Write;
 use ancile_engine::{Engine, EngineConfig};
 use ancile_store::Store;
-use bare::{Leaf, Words, caller, commit, copy, leaves, tenant};
+use bare::{Leaf, Words, caller, commit, copy, leaves, memory, tenant};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Instant;
@@ -78,22 +76,6 @@ fn engine_round(home: &Path, round: usize) -> f64 {
     let took = began.elapsed().as_secs_f64();
     engine.close();
     (CLIENTS * WRITES) as f64 / took
-}
-
-fn memory(text: String) -> Write {
-    Write {
-        kind: EntryKind::Memory,
-        namespace: None,
-        channel: None,
-        text,
-        locator: String::new(),
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
-    }
 }
 
 /// The same leaves a second through a bare loop.

@@ -4,7 +4,8 @@
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
-use ancile_core::TenantName;
+use ancile_core::{EntryKind, TenantName};
+use ancile_engine::api::Write;
 use ancile_engine::{Caller, Engine};
 use ancile_ledger::SignerKey;
 use ancile_store::{Content, ReplayLeaf, Store, StoreConfig};
@@ -83,6 +84,23 @@ pub fn caller(engine: &Engine, home: &Path, role: &str) -> Caller {
     let file = home.join("keys").join(format!("{role}.key"));
     let token = fs::read_to_string(file).expect("a key of the first run");
     engine.authenticate(token.trim()).expect("a key that works")
+}
+
+/// A memory of the caller's own words.
+pub fn memory(text: String) -> Write {
+    Write {
+        kind: EntryKind::Memory,
+        namespace: None,
+        channel: None,
+        text,
+        locator: String::new(),
+        field: None,
+        parents: Vec::new(),
+        supersedes: None,
+        task: None,
+        valid_from: None,
+        valid_until: None,
+    }
 }
 
 /// The middle one.
