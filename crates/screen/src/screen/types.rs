@@ -5,7 +5,8 @@ use ancile_core::Channel;
 use core::fmt;
 use core::ops::Range;
 
-/// A screening stage. Stage 4, the classifier or judge, stands outside this crate.
+/// A screening stage. Of stage 4, the classifier or judge, this crate has the
+/// [trait](crate::Judge) alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
     /// Stage 1: invisible and control characters, hidden text, chat templates, blobs.
