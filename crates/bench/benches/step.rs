@@ -56,6 +56,7 @@ fn open(home: &Path) -> World {
         gates: Gates::Enforce,
         screening: true,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        judging: ancile_engine::JudgeConfig::default(),
         index: ancile_engine::IndexConfig::default(),
     };
     let (engine, report) = Engine::open(config).expect("a store that opens");

@@ -34,6 +34,7 @@ fn main() -> Result<(), Fault> {
         gates: Gates::Enforce,
         screening: true,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        judging: ancile_engine::JudgeConfig::default(),
         index: IndexConfig {
             seal_records: std::num::NonZeroU32::MIN.saturating_add(15),
             ..IndexConfig::default()

@@ -18,6 +18,7 @@ pub use step::{
 };
 
 use crate::counts::SlowCommit;
+pub use crate::judging::Judgement;
 use ancile_core::{
     ApprovalId, AuthorityClass, Channel, Decision, Digest, EntryId, EntryKind, FieldName,
     MandateId, Micros, NamespaceName, PermitId, PrincipalName, ProposedCall, Role, SessionId,
@@ -192,6 +193,8 @@ pub struct EntryView {
     pub text: Option<String>,
     /// For a task: when it is due and what it does.
     pub task: Option<TaskSpec>,
+    /// What a judge said of it; for user and operator credentials only.
+    pub judged: Option<Judgement>,
 }
 
 /// Where an entry stands today.
@@ -201,6 +204,8 @@ pub enum EntryState {
     Current,
     /// Another entry stands in its place.
     Superseded,
+    /// Held until it is judged.
+    Pending,
     /// On the quarantine shelf, with the reason.
     Quarantined(String),
     /// Taken off the shelf for good.
@@ -470,6 +475,8 @@ pub struct Integrity {
     pub epoch: u64,
     /// Leaves in the log of the operator's tenant.
     pub leaves: u64,
+    /// Entries of that tenant that are held until they are judged.
+    pub pending: u64,
 }
 
 /// A tenant to be made, with its first operator key.

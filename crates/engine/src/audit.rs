@@ -41,11 +41,13 @@ pub(crate) fn integrity(turn: &mut Turn<'_>, key: &Key) -> Result<Integrity, Ref
         health.tenants = 1;
         health.entries = turn.tenant(&key.tenant)?.count();
     }
+    let pending = turn.tenant(&key.tenant)?.pending.size() as u64;
     let store = turn.core.store()?;
     Ok(Integrity {
         health,
         epoch: store.group().epoch,
         leaves: store.size(&key.tenant),
+        pending,
     })
 }
 

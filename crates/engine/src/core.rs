@@ -10,6 +10,7 @@ use crate::erase;
 use crate::event::Event;
 use crate::home::{Announced, Home};
 use crate::index::{Index, Partition, Place};
+use crate::judging::Judging;
 use crate::refusal::{Fault, Refusal, with_causes};
 use crate::state::{Entry, Key, State, Tenant};
 use crate::upkeep::Upkeep;
@@ -44,6 +45,7 @@ pub(crate) struct Core {
     /// Sealed entries that were read last.
     read: EntryCache,
     pub(crate) screener: Option<Arc<Screener>>,
+    pub(crate) judging: Judging,
     pub(crate) gates: Gates,
     pub(crate) home: Home,
     pub(crate) value_key: [u8; 32],
@@ -103,6 +105,7 @@ impl Core {
             seal_records: config.index.seal_records.get(),
             read: EntryCache::default(),
             screener,
+            judging: Judging::new(&config.judging),
             gates: config.gates,
             home,
             value_key,
@@ -137,6 +140,7 @@ impl Core {
         for (name, _) in &tenants {
             self.list_segments(name)?;
         }
+        self.judging.refill(&self.state);
         let sealed: Vec<_> = tenants.iter().map(|(n, t)| (n.clone(), t.sealed)).collect();
         self.upkeep.restart(&sealed);
         for (name, tenant) in &tenants {
@@ -238,6 +242,7 @@ impl Core {
     /// Says in the counts how the open store stands, and whose it is.
     pub(crate) fn count_integrity(&self) {
         self.counts.set_integrity(self.integrity());
+        self.counts.set_pending(self.state.held);
         if let Some(first) = &self.state.first {
             self.counts.set_first(first);
         }
@@ -320,6 +325,8 @@ impl Core {
                     self.counts.set_first(first);
                 }
                 self.index.settle();
+                self.judging.committed();
+                self.counts.set_pending(self.state.held);
                 self.publish_keys();
                 self.list_erasures()
             }

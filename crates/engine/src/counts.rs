@@ -4,6 +4,7 @@
 
 use crate::event::{Decided, Event};
 use ancile_core::{AuthorityClass, Decision, TenantName};
+use ancile_screen::Verdict;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -29,6 +30,12 @@ pub enum Total {
     Recalled(AuthorityClass),
     /// An entry was found, and withheld.
     Withheld,
+    /// An entry was written that is held until it is judged.
+    Held,
+    /// This verdict followed for one that was held.
+    Judged(Verdict),
+    /// It followed though there was no score.
+    JudgeFailed,
 }
 
 impl Total {
@@ -43,12 +50,15 @@ impl Total {
             Self::Redeemed => 18,
             Self::Quarantined => 19,
             Self::Withheld => 20,
+            Self::Held => 21,
+            Self::JudgeFailed => 22,
+            Self::Judged(verdict) => 23 + verdict as usize,
         }
     }
 }
 
 /// Places of [`Total`].
-const TOTALS: usize = 21;
+const TOTALS: usize = 28;
 
 /// Totals of each thing that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +95,15 @@ impl Totals {
             Event::Parked(_) => self.add(Total::Asked, 1),
             Event::Redeemed { .. } => self.add(Total::Redeemed, 1),
             Event::Quarantined { .. } => self.add(Total::Quarantined, 1),
+            Event::Pending { .. } => self.add(Total::Held, 1),
+            Event::Judged {
+                verdict, failure, ..
+            } => {
+                self.add(Total::Judged(*verdict), 1);
+                self.add(Total::JudgeFailed, u64::from(failure.is_some()));
+                let shelved = *verdict == Verdict::Quarantine;
+                self.add(Total::Quarantined, u64::from(shelved));
+            }
             _ => {}
         }
     }
@@ -184,6 +203,7 @@ pub struct Counts {
     step: Histogram,
     group: Histogram,
     integrity: AtomicU8,
+    pending: AtomicU64,
     /// The tenant whose operator may read what is of all tenants.
     first: OnceLock<TenantName>,
     started: Instant,
@@ -207,6 +227,7 @@ impl Counts {
             step: Histogram::new(LATENCY_BOUNDS),
             group: Histogram::new(GROUP_BOUNDS),
             integrity: AtomicU8::new(Integrity::Verified as u8),
+            pending: AtomicU64::new(0),
             first: OnceLock::new(),
             started: Instant::now(),
             begun: AtomicU64::new(0),
@@ -253,6 +274,16 @@ impl Counts {
         let is = self.integrity.load(Ordering::Relaxed);
         let found = Integrity::ALL.into_iter().find(|i| *i as u8 == is);
         found.unwrap_or(Integrity::Down)
+    }
+
+    /// How many entries are held until they are judged.
+    #[must_use]
+    pub fn pending(&self) -> u64 {
+        self.pending.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_pending(&self, pending: u64) {
+        self.pending.store(pending, Ordering::Relaxed);
     }
 
     /// Commits above the limit.

@@ -90,6 +90,10 @@ fn endorsable(turn: &Turn<'_>, key: &Key, entry: &Entry, digest: &Digest) -> Res
             "the entry was discarded or erased; it cannot be endorsed",
         );
     }
+    if fate.pending {
+        let text = "the entry is held until it is judged; wait for the verdict, or release it";
+        return conflict("entry_pending", text);
+    }
     if tenant.shelf_of(entry).is_some() {
         let text = "the entry, or a part of it, is on the quarantine shelf; release it first";
         return conflict("entry_quarantined", text);

@@ -8,6 +8,7 @@ use ancile_core::{
     NamespaceName, PermitId, PrincipalName, ProposedCall, Role, RootSet, SessionId, SourceField,
     SourceName, SourceState, ToolName, TrustRoot,
 };
+use ancile_screen::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// First byte of a control leaf.
@@ -399,6 +400,29 @@ pub(crate) enum Event {
         /// where there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         parts: Vec<(usize, usize)>,
+    },
+    /// An entry was written that is to be judged, and is held until then.
+    Pending {
+        #[serde(with = "text")]
+        entry: EntryId,
+        #[serde(with = "text")]
+        at: Micros,
+    },
+    /// What became of one that was held.
+    Judged {
+        #[serde(with = "text")]
+        entry: EntryId,
+        /// Name and version; none where there was no judge.
+        judge: Option<String>,
+        /// Per mille; none where there was no score.
+        score: Option<u16>,
+        /// `allow`, `flag` or `quarantine`.
+        #[serde(with = "text")]
+        verdict: Verdict,
+        /// Why there was no score.
+        failure: Option<String>,
+        #[serde(with = "text")]
+        at: Micros,
     },
     Released {
         #[serde(with = "text")]

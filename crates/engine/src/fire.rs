@@ -134,7 +134,7 @@ fn due(turn: &mut Turn<'_>, key: &Key, id: &EntryId, spec: &FireSpec) -> Result<
     if !tenant.entry_in_use(&entry) {
         return conflict(
             "task_withheld",
-            "the task is quarantined or discarded; review it first",
+            "the task is held for a judge, quarantined or discarded; review it first",
         );
     }
     if tenant.superseded(&entry, &spec.user) {

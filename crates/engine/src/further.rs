@@ -2,9 +2,9 @@
 //! Further calls of the engine: batches, lists, the ends of keys and tasks, and proofs.
 
 use crate::api::{
-    Added, ChatMessage, Erasure, Exported, Fact, IndexState, Integrity, KeyMade, NamespaceView,
-    Page, PageSpec, PrincipalView, ProvenLog, QuotaSpec, QuotaView, RefusalReport, SessionView,
-    TenantView, ToolMode, ToolView, Write, Written,
+    Added, ChatMessage, Erasure, Exported, Fact, IndexState, Integrity, KeyMade, KeySpec, KeyView,
+    NamespaceView, Page, PageSpec, PrincipalView, ProvenLog, QuotaSpec, QuotaView, RefusalReport,
+    SessionView, TenantSpec, TenantView, ToolMode, ToolView, Write, Written,
 };
 use crate::caller::Caller;
 use crate::refusal::Refusal;
@@ -64,6 +64,41 @@ impl Engine {
     pub fn write_batch(&self, by: &Caller, ops: Vec<Write>) -> Result<Vec<Written>, Refusal> {
         self.embedding.warm(ops.iter().map(|op| op.text.as_str()));
         self.with(by, move |t, k| write::batch(t, k, ops))
+    }
+
+    /// Makes a key.
+    pub fn make_key(&self, by: &Caller, spec: KeySpec) -> Result<KeyMade, Refusal> {
+        self.with(by, move |t, k| admin::new_key(t, k, spec))
+    }
+
+    /// Lists keys in order of id.
+    pub fn keys(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<KeyView>, Refusal> {
+        let (cursor, limit) = (page.cursor.map(str::to_owned), page.limit);
+        self.with(by, move |t, k| admin::keys(t, k, cursor.as_deref(), limit))
+    }
+
+    /// Revokes a key by its id.
+    pub fn revoke_key(&self, by: &Caller, id: &str) -> Result<(), Refusal> {
+        let id = id.to_owned();
+        self.with(by, move |t, k| admin::revoke_key(t, k, &id))
+    }
+
+    /// Makes a tenant.
+    pub fn make_tenant(&self, by: &Caller, spec: TenantSpec) -> Result<KeyMade, Refusal> {
+        self.with(by, move |t, k| admin::make_tenant(t, k, &spec))
+    }
+
+    /// Makes a namespace.
+    pub fn make_namespace(
+        &self,
+        by: &Caller,
+        name: NamespaceName,
+        readers: Vec<PrincipalName>,
+        writers: Vec<PrincipalName>,
+    ) -> Result<(), Refusal> {
+        self.with(by, move |t, k| {
+            admin::make_namespace(t, k, name, readers, writers)
+        })
     }
 
     /// How the tenant's index stands.

@@ -24,6 +24,7 @@ mod first;
 mod further;
 mod home;
 mod index;
+mod judging;
 mod lists;
 mod look;
 mod messages;
@@ -50,12 +51,18 @@ mod value_json;
 mod write;
 mod writer;
 
-pub use ancile_screen::{FilteredReply, RemovedLink, ScreenPolicy, ScreenPolicyError};
+pub use ancile_screen::{
+    FilteredReply, Judge, JudgeError, JudgeId, JudgeInput, JudgeThresholds, RemovedLink, Score,
+    ScreenPolicy, ScreenPolicyError, Verdict,
+};
 pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};
 pub use backup::{Backup, BackupOptions, backup};
 pub use caller::Caller;
-pub use config::{EngineConfig, IndexConfig, Model, SEAL_RECORDS};
+pub use config::{
+    EngineConfig, IndexConfig, JUDGE_THREADS, JUDGE_TIME_LIMIT_MS, JudgeConfig, JudgeFailure,
+    Model, PENDING_MAX, SEAL_RECORDS,
+};
 pub use fire::FireSpec;
 pub use look::{
     HomePart, PartKind, StoreFormat, home_parts, key_file, lock_holder, store_format,
@@ -75,10 +82,9 @@ use ancile_core::{
 };
 use ancile_policy::Canonicalise;
 use api::{
-    ApprovalView, ContextPack, EntryView, FireAnswer, Health, KeyMade, KeySpec, KeyView,
-    LineageView, MandateSpec, MandateView, Page, PageSpec, QuarantineView, Recall, SessionOpened,
-    SessionSpec, SessionView, SourceView, StepAnswer, StepOp, TaskFilter, TaskView, TenantSpec,
-    Write, Written,
+    ApprovalView, ContextPack, EntryView, FireAnswer, Health, LineageView, MandateSpec,
+    MandateView, Page, PageSpec, QuarantineView, Recall, SessionOpened, SessionSpec, SessionView,
+    SourceView, StepAnswer, StepOp, TaskFilter, TaskView, Write, Written,
 };
 use state::Key;
 use std::path::{Path, PathBuf};
@@ -124,6 +130,8 @@ pub struct Engine {
     embedding: embedding::Embedding,
     gates: Gates,
     thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+    /// None where what is held is left as it is.
+    judges: Option<Arc<judging::Judges>>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -170,6 +178,7 @@ impl Engine {
                 model: Model::None,
                 ..IndexConfig::default()
             },
+            judging: JudgeConfig::default(),
         };
         let (engine, _) = Self::open(config)?;
         let made = engine.writer.submit(first::keys)?;
@@ -189,6 +198,14 @@ impl Engine {
     /// # Errors
     /// [`Refusal`] naming what does not hold and the next step.
     pub fn open(config: EngineConfig) -> Result<(Self, OpenReport), Refusal> {
+        let judging = config.judging.clone();
+        let (mut engine, report) = Self::open_unjudged(config)?;
+        engine.judges = Some(Arc::new(judging::Judges::start(&engine.writer, &judging)?));
+        Ok((engine, report))
+    }
+
+    /// The same, and leaves held what is held for a judge.
+    pub(crate) fn open_unjudged(config: EngineConfig) -> Result<(Self, OpenReport), Refusal> {
         let screener = screened::screener(&config)?;
         let embedding = config.index.model.embedding()?;
         let core = Core::open(&config, screener, embedding.clone())?;
@@ -208,6 +225,7 @@ impl Engine {
                 embedding,
                 gates: config.gates,
                 thread,
+                judges: None,
             },
             report,
         ))
@@ -245,6 +263,9 @@ impl Engine {
 
     /// Ends the writer after the jobs before this, and waits until the store is closed.
     pub fn close(self) {
+        if let Some(judges) = &self.judges {
+            judges.stop();
+        }
         self.writer.stop();
         let handle = match self.thread.lock() {
             Ok(mut thread) => thread.take(),
@@ -537,41 +558,6 @@ impl Engine {
     /// Takes an entry with exactly this digest off the shelf for good.
     pub fn discard(&self, by: &Caller, id: EntryId, digest: Digest) -> Result<(), Refusal> {
         self.with(by, move |t, k| review::discard(t, k, &id, &digest))
-    }
-
-    /// Makes a key.
-    pub fn make_key(&self, by: &Caller, spec: KeySpec) -> Result<KeyMade, Refusal> {
-        self.with(by, move |t, k| admin::new_key(t, k, spec))
-    }
-
-    /// Lists keys in order of id.
-    pub fn keys(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<KeyView>, Refusal> {
-        let (cursor, limit) = (page.cursor.map(str::to_owned), page.limit);
-        self.with(by, move |t, k| admin::keys(t, k, cursor.as_deref(), limit))
-    }
-
-    /// Revokes a key by its id.
-    pub fn revoke_key(&self, by: &Caller, id: &str) -> Result<(), Refusal> {
-        let id = id.to_owned();
-        self.with(by, move |t, k| admin::revoke_key(t, k, &id))
-    }
-
-    /// Makes a tenant.
-    pub fn make_tenant(&self, by: &Caller, spec: TenantSpec) -> Result<KeyMade, Refusal> {
-        self.with(by, move |t, k| admin::make_tenant(t, k, &spec))
-    }
-
-    /// Makes a namespace.
-    pub fn make_namespace(
-        &self,
-        by: &Caller,
-        name: NamespaceName,
-        readers: Vec<PrincipalName>,
-        writers: Vec<PrincipalName>,
-    ) -> Result<(), Refusal> {
-        self.with(by, move |t, k| {
-            admin::make_namespace(t, k, name, readers, writers)
-        })
     }
 
     /// The signed checkpoint.

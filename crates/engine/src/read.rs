@@ -81,14 +81,17 @@ pub(crate) fn entry_view(
         Ok(_) => tenant.class_today(entry, &who),
         Err(_) => AuthorityClass::Untrusted,
     };
+    let fate = tenant.fate(&entry.record.id);
     let state = match (&read, tenant.shelf_of(entry)) {
         (Err(broken), _) => EntryState::Broken(broken.name().to_owned()),
-        _ if tenant.fate(&entry.record.id).discarded => EntryState::Discarded,
+        _ if fate.discarded => EntryState::Discarded,
+        _ if fate.pending => EntryState::Pending,
         (_, Some(shelf)) if shelf.parts.is_empty() => EntryState::Quarantined(shelf.reason.clone()),
         _ if tenant.superseded(entry, &who) => EntryState::Superseded,
         _ => EntryState::Current,
     };
     let person = matches!(key.spec.role, Role::User | Role::Operator);
+    let judged = fate.judged.filter(|_| person);
     let shown = person && !matches!(state, EntryState::Broken(_) | EntryState::Discarded);
     let content = match read {
         Ok(read) if shown => {
@@ -100,6 +103,7 @@ pub(crate) fn entry_view(
     Ok(EntryView {
         text,
         task,
+        judged: judged.map(|judged| judged.as_ref().clone()),
         ..bare_view(entry, class, state)
     })
 }
@@ -137,6 +141,7 @@ fn bare_view(entry: &Entry, class: AuthorityClass, state: EntryState) -> EntryVi
         state,
         text: None,
         task: None,
+        judged: None,
     }
 }
 

@@ -256,9 +256,10 @@ impl Plan {
             screening: false,
             screen_policy: crate::ScreenPolicy::default(),
             index: crate::IndexConfig::default(),
+            judging: crate::JudgeConfig::default(),
         };
         let before: HashSet<String> = lines(&from.join(ERASED))?;
-        let (engine, _) = Engine::open(config)?;
+        let (engine, _) = Engine::open_unjudged(config)?;
         let revoked = std::mem::take(&mut self.revoked);
         let done = engine.writer.submit(move |turn| {
             let mut kept = Kept::default();

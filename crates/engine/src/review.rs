@@ -208,7 +208,7 @@ pub(crate) fn cancel(turn: &mut Turn<'_>, key: &Key, id: &EntryId) -> Result<(),
     turn.emit(&key.tenant, &event)
 }
 
-/// The entry on the shelf that has exactly this digest.
+/// The entry on the shelf, or held until it is judged, that has exactly this digest.
 fn shelved(
     turn: &Turn<'_>,
     key: &Key,
@@ -220,8 +220,9 @@ fn shelved(
     if !reviews(key, &entry) {
         return Err(not_found("entry"));
     }
-    if turn.tenant(&key.tenant)?.shelf_of(&entry).is_none() {
-        let text = "the entry is not on the quarantine shelf";
+    let tenant = turn.tenant(&key.tenant)?;
+    if tenant.shelf_of(&entry).is_none() && !tenant.fate(id).pending {
+        let text = "the entry is not on the quarantine shelf, and is not held for a judge";
         return Err(Refusal::new(Fault::Conflict, "not_quarantined", text));
     }
     if entry.hash != *digest {
@@ -231,7 +232,8 @@ fn shelved(
     Ok(entry)
 }
 
-/// Takes an entry off the shelf. Its class stays what it is; broken entries stay.
+/// Takes an entry off the shelf, or lets one that is held be used without a verdict. Its class
+/// stays what it is; broken entries stay.
 pub(crate) fn release(
     turn: &mut Turn<'_>,
     key: &Key,
@@ -258,7 +260,7 @@ pub(crate) fn release(
     entry_view(turn, key, &entry)
 }
 
-/// Takes an entry off the shelf for good.
+/// Takes an entry off the shelf, or one that is held, for good.
 pub(crate) fn discard(
     turn: &mut Turn<'_>,
     key: &Key,

@@ -5,13 +5,16 @@ use crate::EngineConfig;
 use crate::api::{Gates, Written};
 use crate::content::Content;
 use crate::event::Event;
+use crate::judging;
 use crate::refusal::{Fault, Refusal};
 use crate::state::{Entry, Key};
 use crate::turn::{Turn, internal};
 use crate::write::Standing;
-use ancile_core::{AuthorityClass, Channel, EntryKind, PrincipalName, RULES_MAX, ScreeningNote};
+use ancile_core::{
+    AuthorityClass, Channel, EntryKind, NamespaceName, PrincipalName, RULES_MAX, ScreeningNote,
+};
 use ancile_screen::{
-    SCREEN_BYTES_MAX, ScreenInput, Screener, Screening, StageSet, Verdict, redact,
+    SCREEN_BYTES_MAX, ScreenInput, Screener, Screening, Stage, StageSet, Verdict, redact,
 };
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -29,14 +32,23 @@ pub(crate) fn screener(config: &EngineConfig) -> Result<Option<Arc<Screener>>, R
 /// Parts of a text, in bytes.
 type Parts = Vec<Range<usize>>;
 
-/// Screens a content that is to be written: the note for its record, and the parts that are to be
-/// withheld where the rest need not be quarantined. With the detectors off the note says so.
+/// What is to be done beside a record once it is written.
+#[derive(Default)]
+pub(crate) struct Beside {
+    /// To be withheld where the rest need not be quarantined.
+    parts: Parts,
+    /// To be held until it is judged.
+    judge: bool,
+}
+
+/// Screens a content that is to be written: the note for its record, and what follows beside it.
+/// With the detectors off the note says so, and nothing follows.
 pub(crate) fn note(
     turn: &Turn<'_>,
     content: &Content,
     standing: &Standing,
-    kind: EntryKind,
-) -> Result<(ScreeningNote, Parts), Refusal> {
+    (key, namespace, kind): (&Key, &NamespaceName, EntryKind),
+) -> Result<(ScreeningNote, Beside), Refusal> {
     let text = content.screened();
     let Some(screening) = screening(turn, &text, standing.channel) else {
         let note = ScreeningNote {
@@ -45,7 +57,7 @@ pub(crate) fn note(
             quarantined: false,
             rules: Vec::new(),
         };
-        return Ok((note, Vec::new()));
+        return Ok((note, Beside::default()));
     };
     let enforce = turn.core.gates == Gates::Enforce;
     if screening.verdict == Verdict::Reject && text.len() > SCREEN_BYTES_MAX {
@@ -74,11 +86,34 @@ pub(crate) fn note(
         quarantined: quarantine && parts.is_none(),
         rules: rules_of(&screening),
     };
-    Ok((note, parts.unwrap_or_default()))
+    let mut found = screening.findings.iter();
+    let flagged = screening.instruction_like
+        || found.any(|f| f.stage == Stage::Injection && f.verdict > Verdict::Allow);
+    // What the rules quarantine waits for a person; no judge lets it out.
+    let judge =
+        !note.quarantined && judging::wanted(turn, &key.tenant, standing, (namespace, flagged))?;
+    let parts = parts.unwrap_or_default();
+    Ok((note, Beside { parts, judge }))
+}
+
+/// Puts parts of an entry just written on the quarantine shelf, and holds it until it is judged,
+/// as screening says.
+pub(crate) fn beside(
+    turn: &mut Turn<'_>,
+    key: &Key,
+    written: &mut Written,
+    beside: Beside,
+) -> Result<(), Refusal> {
+    written.withheld = shelve_parts(turn, key, written, beside.parts)?;
+    if beside.judge {
+        judging::hold(turn, &key.tenant, &written.id)?;
+        written.pending = true;
+    }
+    Ok(())
 }
 
 /// Puts parts of an entry just written on the quarantine shelf; says how many.
-pub(crate) fn shelve_parts(
+fn shelve_parts(
     turn: &mut Turn<'_>,
     key: &Key,
     written: &Written,

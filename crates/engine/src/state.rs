@@ -5,6 +5,7 @@
 
 mod answers;
 mod apply;
+mod held;
 mod refusals;
 mod usage;
 
@@ -17,6 +18,7 @@ use crate::endorse::Endorsement;
 use crate::erase::ErasedLine;
 use crate::event::{Decided, Event, Parked};
 use crate::index::Partition;
+use crate::judging::Judgement;
 use crate::session::Session;
 use ancile_core::{
     ApprovalId, AuthorityClass, Broken, DerivationRecord, Digest, EntryId, EntryKind, MandateId,
@@ -136,6 +138,10 @@ pub(crate) struct Fate {
     pub evicted: bool,
     /// It was in use when it was erased: it still stands in the place of what it replaced.
     pub stood: bool,
+    /// It is held until it is judged.
+    pub pending: bool,
+    /// What a judge said of it.
+    pub judged: Option<Arc<Judgement>>,
 }
 
 impl Fate {
@@ -239,6 +245,8 @@ pub(crate) struct Tenant {
     pub tasks: RedBlackTreeMapSync<u64, ()>,
     /// The entries on the quarantine shelf; ids are in order of time.
     pub shelf: RedBlackTreeMapSync<EntryId, ()>,
+    /// The entries that are held until they are judged.
+    pub pending: RedBlackTreeMapSync<EntryId, ()>,
     fates: HashTrieMapSync<EntryId, Fate>,
     pub sessions: RedBlackTreeMapSync<SessionId, Arc<Session>>,
     pub permits: HashTrieMapSync<PermitId, PermitRow>,
@@ -276,6 +284,7 @@ impl Tenant {
             endorsements: HashTrieMapSync::new_sync(),
             tasks: RedBlackTreeMapSync::new_sync(),
             shelf: RedBlackTreeMapSync::new_sync(),
+            pending: RedBlackTreeMapSync::new_sync(),
             fates: HashTrieMapSync::new_sync(),
             lost: RedBlackTreeMapSync::new_sync(),
             sessions: RedBlackTreeMapSync::new_sync(),
@@ -345,15 +354,15 @@ impl Tenant {
         shelf.map_or(&[], |shelf| shelf.parts.as_slice())
     }
 
-    /// Whether nobody took the entry out of use: it is not whole on the shelf, discarded or
-    /// erased. Whether screening put it there when it was written is known from its record or its
-    /// row.
+    /// Whether the entry is in use: it is not held until it is judged, whole on the shelf,
+    /// discarded or erased. Whether screening put it there when it was written is known from its
+    /// record or its row.
     pub(crate) fn in_use(&self, id: &EntryId, quarantined_at_write: bool) -> bool {
         let Some(fate) = self.fates.get(id) else {
             return !quarantined_at_write;
         };
         match &fate.shelf {
-            _ if fate.discarded || fate.erased.is_some() => false,
+            _ if fate.discarded || fate.pending || fate.erased.is_some() => false,
             Some(shelf) => !shelf.parts.is_empty(),
             None => fate.released || !quarantined_at_write,
         }
@@ -408,6 +417,7 @@ impl Tenant {
             fate.stood |= stood;
         });
         self.shelf.remove_mut(id);
+        self.let_go(id);
         let Some(entry) = self.by_id.get(id).and_then(|seq| self.entries.get_mut(seq)) else {
             return;
         };
@@ -462,6 +472,8 @@ pub(crate) struct State {
     pub first: Option<TenantName>,
     /// All erasures.
     pub erased: VectorSync<ErasedLine>,
+    /// How many entries are held until they are judged.
+    pub held: u64,
 }
 
 impl State {
@@ -471,6 +483,7 @@ impl State {
             keys: HashTrieMapSync::new_sync(),
             first: None,
             erased: VectorSync::new_sync(),
+            held: 0,
         }
     }
 
@@ -533,7 +546,7 @@ impl State {
                 Ok(())
             }
             Event::KeyMade { hash, .. } => {
-                let spec = key_spec(event).ok_or("not a key")?;
+                let spec = apply::key_spec(event).ok_or("not a key")?;
                 let key = Key {
                     hash: *hash,
                     tenant: name.clone(),
@@ -562,34 +575,9 @@ impl State {
                     hash: *hash,
                     by: by.clone(),
                 });
-                self.tenant_mut(name)?.apply(seq, event, texts)
+                self.apply_in(name, seq, event, texts)
             }
-            _ => self.tenant_mut(name)?.apply(seq, event, texts),
+            _ => self.apply_in(name, seq, event, texts),
         }
     }
-}
-
-fn key_spec(event: &Event) -> Option<KeySpec> {
-    let Event::KeyMade {
-        principal,
-        role,
-        namespaces,
-        channels,
-        agent,
-        relays_user,
-        expires,
-        ..
-    } = event
-    else {
-        return None;
-    };
-    Some(KeySpec {
-        principal: principal.clone(),
-        role: *role,
-        namespaces: namespaces.clone(),
-        channels: channels.clone(),
-        agent: agent.clone(),
-        relays_user: *relays_user,
-        expires: *expires,
-    })
 }

@@ -6,6 +6,7 @@ use ancile_core::{
     NamespaceName, PermitId, PrincipalName, Role, SessionId, SourceName, SourceState, TenantName,
     ToolName,
 };
+use ancile_screen::Verdict;
 use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
 /// A type with one text form.
@@ -58,6 +59,15 @@ impl Text for Decision {
     }
     fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|d| d.name() == text)
+    }
+}
+
+impl Text for Verdict {
+    fn text(&self) -> String {
+        self.name().to_owned()
+    }
+    fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|v| v.name() == text)
     }
 }
 

@@ -66,7 +66,8 @@ pub(crate) fn write(
         None => None,
         Some(id) => Some(replaced(turn, key, &namespace, op.kind, &id)?),
     };
-    let (note, parts) = screened::note(turn, &content, &standing, op.kind)?;
+    let place = (key, &namespace, op.kind);
+    let (note, beside) = screened::note(turn, &content, &standing, place)?;
     let salt: Salt = random()?;
     let bytes = content.encode();
     if Content::decode(op.kind, &bytes).as_ref() != Ok(&content) {
@@ -104,7 +105,7 @@ pub(crate) fn write(
         valid_until: op.valid_until,
     };
     let mut written = finish(turn, key, record, &salt, &bytes)?;
-    written.withheld = screened::shelve_parts(turn, key, &written, parts)?;
+    screened::beside(turn, key, &mut written, beside)?;
     if let Some(old) = replaced {
         replace(turn, key, &old, &written.id)?;
     }
@@ -179,6 +180,7 @@ pub(crate) fn finish(
         class,
         channel,
         quarantined,
+        pending: false,
         withheld: 0,
         rules,
     })

@@ -142,6 +142,14 @@ impl Reply {
         Self::json(StatusCode::CREATED, body)
     }
 
+    /// 201 with JSON, or 202 where some of what was written is held until it is judged.
+    pub(crate) fn written(body: &impl Serialize, pending: bool) -> Result<Self, Problem> {
+        match pending {
+            true => Self::json(StatusCode::ACCEPTED, body),
+            false => Self::created(body),
+        }
+    }
+
     /// 200 with a page of a list.
     pub(crate) fn page<T, W: Serialize + From<T>>(page: Page<T>) -> Result<Self, Problem> {
         let items: Vec<W> = page.items.into_iter().map(W::from).collect();

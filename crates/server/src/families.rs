@@ -3,6 +3,7 @@
 //! made from.
 
 use ancile_core::{AuthorityClass, Decision};
+use ancile_engine::Verdict;
 use ancile_engine::counts::{Buckets, Counts, Integrity, Total};
 
 /// Points of one name.
@@ -107,6 +108,10 @@ pub(crate) fn of_engine(counts: &Counts) -> Vec<Family> {
         counter(RECALLED, class(Total::Recalled)),
         counter(QUARANTINED, one(Total::Quarantined)),
         counter(WITHHELD, one(Total::Withheld)),
+        gauge(PENDING, vec![Point::whole(&[], counts.pending())]),
+        counter(HELD, one(Total::Held)),
+        counter(JUDGED, judged(|verdict| totals.of(Total::Judged(verdict)))),
+        counter(JUDGE_FAILURES, one(Total::JudgeFailed)),
         counter(SLOW, vec![Point::whole(&[], counts.slow_commits())]),
         histogram(COMMIT, FamilyKind::Seconds, &counts.commit_micros()),
         histogram(STEP, FamilyKind::Seconds, &counts.step_micros()),
@@ -114,6 +119,23 @@ pub(crate) fn of_engine(counts: &Counts) -> Vec<Family> {
         integrity(counts.integrity()),
         build(),
     ]
+}
+
+fn gauge((name, help): Described, points: Vec<Point>) -> Family {
+    let kind = FamilyKind::Gauge;
+    Family {
+        name,
+        help,
+        kind,
+        points,
+    }
+}
+
+/// A point for each verdict that follows from a judge.
+fn judged(of: impl Fn(Verdict) -> u64) -> Vec<Point> {
+    let all = [Verdict::Allow, Verdict::Flag, Verdict::Quarantine];
+    let point = |verdict: Verdict| Point::whole(&[("verdict", verdict.name())], of(verdict));
+    all.map(point).to_vec()
 }
 
 fn histogram((name, help): Described, kind: FamilyKind, of: &Buckets) -> Family {
@@ -143,21 +165,12 @@ fn integrity(is: Integrity) -> Family {
         let labels = [("state", state.name())];
         Point::whole(&labels, u64::from(state == is))
     };
-    Family {
-        name: "integrity",
-        help: "1 for the state that the store is in",
-        kind: FamilyKind::Gauge,
-        points: Integrity::ALL.into_iter().map(point).collect(),
-    }
+    gauge(INTEGRITY, Integrity::ALL.into_iter().map(point).collect())
 }
 
 fn build() -> Family {
-    Family {
-        name: "build",
-        help: "Always 1; the version is a label",
-        kind: FamilyKind::Gauge,
-        points: vec![Point::whole(&[("version", env!("CARGO_PKG_VERSION"))], 1)],
-    }
+    let version = [("version", env!("CARGO_PKG_VERSION"))];
+    gauge(BUILD, vec![Point::whole(&version, 1)])
 }
 
 const MICROS_PER_SECOND: f64 = 1e6;
@@ -179,6 +192,24 @@ const RECALLED: Described = (
 );
 const QUARANTINED: Described = ("entries_quarantined", "Entries that were shelved");
 const WITHHELD: Described = ("entries_withheld", "Entries that recall found and withheld");
+const PENDING: Described = (
+    "entries_pending",
+    "Entries that are held until they are judged",
+);
+const HELD: Described = (
+    "entries_held",
+    "Entries that were held until they are judged",
+);
+const JUDGED: Described = (
+    "entries_judged",
+    "Entries that were held and are no more, by the verdict that followed",
+);
+const JUDGE_FAILURES: Described = (
+    "judge_failures",
+    "Verdicts that followed though the judge gave no score",
+);
+const INTEGRITY: Described = ("integrity", "1 for the state that the store is in");
+const BUILD: Described = ("build", "Always 1; the version is a label");
 const SLOW: Described = ("slow_commits", "Commits that took longer than they may");
 const COMMIT: Described = ("commit", "Time of a commit, its witness included");
 const STEP: Described = ("step", "Time of a step from being asked to being answered");

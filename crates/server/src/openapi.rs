@@ -11,6 +11,7 @@ use crate::wire::query;
 use crate::wire::spelled::Spelling as _;
 use ancile_core::{EntryId, SourceName};
 use ancile_engine::ONCE_KEY_BYTES_MAX;
+use axum::http::StatusCode;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -79,12 +80,21 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         let schema = schemas.of(Side::Answer, of);
         answer.insert("content".to_owned(), json!({kind: {"schema": schema}}));
     }
-    let status = route.shape.status.as_str();
-    let responses = json!({status: answer, "default": {"$ref": "#/components/responses/problem"}});
+    let status = route.shape.status.as_str().to_owned();
+    let mut responses = Map::from_iter([(status, Value::Object(answer.clone()))]);
+    if route.shape.may_pend {
+        let mut held = answer;
+        let what = "Stored; what is pending is held out of use until it is judged";
+        held.insert("description".to_owned(), json!(what));
+        let status = StatusCode::ACCEPTED.as_str().to_owned();
+        responses.insert(status, Value::Object(held));
+    }
+    let problem = json!({"$ref": "#/components/responses/problem"});
+    responses.insert("default".to_owned(), problem);
     let mut out = Map::from_iter([
         ("operationId".to_owned(), json!(name_of(route))),
         ("summary".to_owned(), json!(route.summary)),
-        ("responses".to_owned(), responses),
+        ("responses".to_owned(), Value::Object(responses)),
     ]);
     let parameters = parameters(route);
     if !parameters.is_empty() {

@@ -112,6 +112,8 @@ pub(crate) struct Shape {
     pub(crate) status: StatusCode,
     /// The body of the answer, if it has one: its content type and form.
     pub(crate) gives: Option<(&'static str, SchemaOf)>,
+    /// Whether it is answered with 202 and the same body where what was written is pending.
+    pub(crate) may_pend: bool,
 }
 
 impl Route {
@@ -139,6 +141,13 @@ impl Route {
             JSON,
             SchemaGenerator::subschema_for::<T>,
         )
+    }
+
+    /// Answered with 201 and JSON, or with 202 where some of what was written is held until it is
+    /// judged.
+    pub(crate) const fn writes<T: JsonSchema>(mut self) -> Self {
+        self.shape.may_pend = true;
+        self.creates::<T>()
     }
 
     /// Answered with a text that is a signed note.
@@ -185,6 +194,7 @@ const BARE: Shape = Shape {
     takes: None,
     status: StatusCode::NO_CONTENT,
     gives: None,
+    may_pend: false,
 };
 
 const fn keyed(verb: Verb, path: &'static str, summary: &'static str, does: Keyed) -> Route {

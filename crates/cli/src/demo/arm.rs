@@ -230,6 +230,7 @@ fn open(setting: Setting, home: &Path) -> Result<(Connection, Host), Failure> {
         gates: setting.gates,
         screening: setting.screening,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        judging: ancile_engine::JudgeConfig::default(),
         index: IndexConfig::default(),
     };
     let connection = Connection::own(config, Limits::default(), None)?;

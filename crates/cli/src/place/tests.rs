@@ -12,6 +12,7 @@ fn a_store_that_stays_held_is_an_error_that_names_the_holder() {
         gates: Gates::Enforce,
         screening: false,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        judging: ancile_engine::JudgeConfig::default(),
         index: IndexConfig::default(),
     };
     Engine::init(&config.home).unwrap();

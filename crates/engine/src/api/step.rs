@@ -249,6 +249,8 @@ pub struct Written {
     pub channel: Channel,
     /// Whether it went to the quarantine shelf.
     pub quarantined: bool,
+    /// Whether it is held until it is judged.
+    pub pending: bool,
     /// How many parts of the text went there alone; the rest is in use.
     pub withheld: usize,
     /// Rules that hit; for user and operator credentials only.

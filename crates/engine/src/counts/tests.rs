@@ -13,6 +13,7 @@ fn engine() -> (tempfile::TempDir, Engine) {
         gates: Gates::Enforce,
         screening: false,
         screen_policy: crate::ScreenPolicy::default(),
+        judging: crate::JudgeConfig::default(),
         index: crate::IndexConfig::default(),
     };
     let (engine, _) = Engine::open(config).unwrap();
@@ -108,7 +109,10 @@ fn each_total_has_a_place_of_its_own() {
         Total::Redeemed,
         Total::Quarantined,
         Total::Withheld,
+        Total::Held,
+        Total::JudgeFailed,
     ];
+    all.extend(ancile_screen::Verdict::ALL.map(Total::Judged));
     for decision in Decision::ALL {
         all.extend([Total::Call(decision), Total::Fire(decision)]);
     }

@@ -19,6 +19,7 @@ fn open(home: &Path) -> Engine {
         gates: Gates::Enforce,
         screening: false,
         screen_policy: crate::ScreenPolicy::default(),
+        judging: crate::JudgeConfig::default(),
         index: crate::IndexConfig::default(),
     };
     Engine::open(config).unwrap().0

@@ -4,7 +4,7 @@
 use super::{
     ApprovalRow, MandateRow, Most, Namespace, PermitRow, Replacement, Scope, Sealed, Shelf, Tenant,
 };
-use crate::api::{ApprovalState, SessionSpec};
+use crate::api::{ApprovalState, KeySpec, SessionSpec};
 use crate::endorse::Endorsement;
 use crate::event::{Decided, Event, Parked, SealedSegment, roots_from_text};
 use crate::index::Partition;
@@ -62,6 +62,8 @@ impl Tenant {
             }
             Event::Superseded { .. }
             | Event::Quarantined { .. }
+            | Event::Pending { .. }
+            | Event::Judged { .. }
             | Event::Released { .. }
             | Event::Endorsed { .. }
             | Event::Discarded { .. }
@@ -388,6 +390,7 @@ impl Tenant {
                     fate.released = true;
                 });
                 self.shelf.remove_mut(entry);
+                self.let_go(entry);
             }
             Event::Discarded { entry, .. } => {
                 self.edit_fate(entry, |fate| {
@@ -395,6 +398,7 @@ impl Tenant {
                     fate.discarded = true;
                 });
                 self.shelf.remove_mut(entry);
+                self.let_go(entry);
             }
             _ => {}
         }
@@ -421,6 +425,7 @@ impl Tenant {
             Event::Quarantined { .. } | Event::Released { .. } | Event::Discarded { .. } => {
                 self.apply_shelf(event);
             }
+            Event::Pending { .. } | Event::Judged { .. } => self.apply_held(event)?,
             Event::Endorsed {
                 hash,
                 of,
@@ -453,4 +458,30 @@ impl Tenant {
         }
         Ok(())
     }
+}
+
+/// What a key was made for.
+pub(super) fn key_spec(event: &Event) -> Option<KeySpec> {
+    let Event::KeyMade {
+        principal,
+        role,
+        namespaces,
+        channels,
+        agent,
+        relays_user,
+        expires,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    Some(KeySpec {
+        principal: principal.clone(),
+        role: *role,
+        namespaces: namespaces.clone(),
+        channels: channels.clone(),
+        agent: agent.clone(),
+        relays_user: *relays_user,
+        expires: *expires,
+    })
 }

@@ -13,6 +13,7 @@ fn engine(home: &std::path::Path) -> Engine {
         gates: Gates::Enforce,
         screening: false,
         screen_policy: crate::ScreenPolicy::default(),
+        judging: crate::JudgeConfig::default(),
         index: IndexConfig::default(),
     };
     Engine::open(config).unwrap().0

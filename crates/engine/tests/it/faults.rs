@@ -61,6 +61,7 @@ fn open(home: &Path) -> Result<Engine, Refusal> {
         gates: Gates::Enforce,
         screening: true,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        judging: ancile_engine::JudgeConfig::default(),
         index: IndexConfig::default(),
     };
     Engine::open(config).map(|(engine, _)| engine)

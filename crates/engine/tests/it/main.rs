@@ -21,6 +21,8 @@ mod endorse;
 mod erase;
 mod faults;
 mod formats;
+mod held;
+mod judged;
 mod kill;
 mod lists;
 mod odd_orders;

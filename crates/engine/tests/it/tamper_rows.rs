@@ -469,6 +469,7 @@ fn promise_6_an_older_copy_of_the_data_directory_is_refused_and_the_newer_one_op
         gates: Gates::Enforce,
         screening: true,
         screen_policy: ancile_engine::ScreenPolicy::default(),
+        judging: ancile_engine::JudgeConfig::default(),
         index: ancile_engine::IndexConfig::default(),
     };
     let refusal = ancile_engine::Engine::open(config).unwrap_err();

@@ -9,7 +9,9 @@ use ancile_engine::api::{
     CallAnswer, Expose, ExposureKind, Gates, IndexState, Propose, Recall, SessionOpened,
     SessionSpec, StepAnswer, StepOp, StepResult, ToolResult, Write, Written,
 };
-use ancile_engine::{Caller, Engine, EngineConfig, IndexConfig, Refusal, ScreenPolicy};
+use ancile_engine::{
+    Caller, Engine, EngineConfig, IndexConfig, JudgeConfig, Refusal, ScreenPolicy,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -83,8 +85,25 @@ impl World {
             dir,
             (Gates::Enforce, true),
             &policy.parse().unwrap(),
-            index(),
+            (index(), JudgeConfig::default()),
         )
+    }
+
+    /// A store whose contents are judged.
+    pub fn judged(judging: JudgeConfig) -> Self {
+        Self::new().reopen_judged((Gates::Enforce, true), judging)
+    }
+
+    pub fn reopen_judged(self, gates: (Gates, bool), judging: JudgeConfig) -> Self {
+        let Self { dir, engine, .. } = self;
+        engine.close();
+        let policy = ScreenPolicy::default();
+        Self::open_under(dir, gates, &policy, (index(), judging)).unwrap()
+    }
+
+    pub fn open_judged(dir: tempfile::TempDir, judging: JudgeConfig) -> Self {
+        let policy = ScreenPolicy::default();
+        Self::open_under(dir, (Gates::Enforce, true), &policy, (index(), judging)).unwrap()
     }
 
     pub fn open(dir: tempfile::TempDir, gates: Gates, screening: bool) -> Result<Self, Refusal> {
@@ -96,14 +115,15 @@ impl World {
         gates: (Gates, bool),
         index: IndexConfig,
     ) -> Result<Self, Refusal> {
-        Self::open_under(dir, gates, &ScreenPolicy::default(), index)
+        let judging = JudgeConfig::default();
+        Self::open_under(dir, gates, &ScreenPolicy::default(), (index, judging))
     }
 
     fn open_under(
         dir: tempfile::TempDir,
         (gates, screening): (Gates, bool),
         policy: &ScreenPolicy,
-        index: IndexConfig,
+        (index, judging): (IndexConfig, JudgeConfig),
     ) -> Result<Self, Refusal> {
         let home = dir.path().join("home");
         let config = EngineConfig {
@@ -111,6 +131,7 @@ impl World {
             gates,
             screening,
             screen_policy: policy.clone(),
+            judging,
             index,
         };
         let (engine, _) = Engine::open(config)?;

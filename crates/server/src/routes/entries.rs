@@ -13,14 +13,16 @@ use crate::wire::recall::{PackBody, RecallBody};
 pub(crate) fn write(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let write = ask.json::<WriteBody>()?.write()?;
     let written = ask.engine.write(ask.caller, write)?;
-    Reply::created(&WrittenBody::from(written))
+    let pending = written.pending;
+    Reply::written(&WrittenBody::from(written), pending)
 }
 
 /// Writes several entries outside a session, all or none.
 pub(crate) fn batch(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let writes = ask.json::<BatchBody>()?.writes()?;
     let written = ask.engine.write_batch(ask.caller, writes)?;
-    Reply::created(&BatchWrittenBody::from(written))
+    let pending = written.iter().any(|one| one.pending);
+    Reply::written(&BatchWrittenBody::from(written), pending)
 }
 
 /// Gives a page of entries with all that proves them.
@@ -36,7 +38,8 @@ pub(crate) fn export(ask: &Ask<'_>) -> Result<Reply, Problem> {
 pub(crate) fn import(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let writes = ask.json::<ImportBody>()?.writes()?;
     let written = ask.engine.import(ask.caller, writes)?;
-    Reply::created(&BatchWrittenBody::from(written))
+    let pending = written.iter().any(|one| one.pending);
+    Reply::written(&BatchWrittenBody::from(written), pending)
 }
 
 /// Lists entries.

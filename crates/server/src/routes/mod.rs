@@ -78,7 +78,7 @@ pub const ROUTES: &[Route] = &[
         sessions::add_messages,
     )
     .takes::<MessagesBody>()
-    .creates::<AddedBody>(),
+    .writes::<AddedBody>(),
     in_session(
         "/v1/sessions/{id}/close",
         "Close a session",
@@ -90,14 +90,14 @@ pub const ROUTES: &[Route] = &[
         entries::write,
     )
     .takes::<WriteBody>()
-    .creates::<WrittenBody>(),
+    .writes::<WrittenBody>(),
     post(
         "/v1/entries/batch",
         "Write entries outside a session, all or none",
         entries::batch,
     )
     .takes::<BatchBody>()
-    .creates::<BatchWrittenBody>(),
+    .writes::<BatchWrittenBody>(),
     get("/v1/entries", "List entries", entries::list)
         .with_query(NAMESPACE_PAGE)
         .gives::<List<EntryBody>>(),
@@ -140,7 +140,7 @@ pub const ROUTES: &[Route] = &[
         entries::import,
     )
     .takes::<ImportBody>()
-    .creates::<BatchWrittenBody>(),
+    .writes::<BatchWrittenBody>(),
     post("/v1/recall", "Recall for a person", entries::recall)
         .takes::<RecallBody>()
         .gives::<PackBody>(),

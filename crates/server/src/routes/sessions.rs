@@ -91,7 +91,9 @@ pub(crate) fn add_messages(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let added = ask
         .engine
         .add_messages(ask.caller, (id, token), messages, facts)?;
-    Reply::created(&AddedBody::from(added))
+    let messages = added.messages.iter().filter_map(|m| m.written.as_ref());
+    let pending = messages.chain(&added.facts).any(|one| one.pending);
+    Reply::written(&AddedBody::from(added), pending)
 }
 
 /// Lists tasks.

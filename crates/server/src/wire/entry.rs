@@ -10,8 +10,8 @@ use ancile_core::{
     PrincipalName, SessionId, SourceField, SourceName, ToolName,
 };
 use ancile_engine::api::{
-    Descendant, EntryState, EntryView, Erasure, LineageNode, LineageView, TaskSpec, TaskView,
-    Write, Written,
+    Descendant, EntryState, EntryView, Erasure, Judgement, LineageNode, LineageView, TaskSpec,
+    TaskView, Write, Written,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,6 +134,8 @@ pub(crate) struct WrittenBody {
     class: Spelled<AuthorityClass>,
     channel: Spelled<Channel>,
     quarantined: bool,
+    /// Whether it is held out of use until it is judged.
+    pending: bool,
     /// How many parts of the text are withheld alone; the rest is in use.
     withheld_parts: usize,
     rules: Vec<String>,
@@ -148,6 +150,7 @@ impl From<Written> for WrittenBody {
             class: Spelled(written.class),
             channel: Spelled(written.channel),
             quarantined: written.quarantined,
+            pending: written.pending,
             withheld_parts: written.withheld,
             rules: written.rules,
         }
@@ -170,7 +173,8 @@ pub(crate) struct EntryBody {
     author: Spelled<PrincipalName>,
     locator: String,
     created: i64,
-    /// `current`, `superseded`, `quarantined`, `discarded`, `erased`, `evicted` or `broken`.
+    /// `current`, `superseded`, `pending`, `quarantined`, `discarded`, `erased`, `evicted` or
+    /// `broken`.
     state: &'static str,
     /// Why it is quarantined or broken.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,6 +182,36 @@ pub(crate) struct EntryBody {
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<TaskSpecBody>,
+    /// What a judge said of it; to people only, and only where one was to say something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judged: Option<JudgedBody>,
+}
+
+/// What a judge said of an entry.
+#[derive(Serialize, JsonSchema)]
+struct JudgedBody {
+    /// Name and version of the judge; null where there was none to ask.
+    judge: Option<String>,
+    /// Its score, per mille; null where it gave none.
+    #[schemars(range(max = 1_000))]
+    score: Option<u16>,
+    /// What followed: `allow`, `flag` or `quarantine`.
+    verdict: &'static str,
+    /// Why there is no score.
+    failure: Option<String>,
+    at: i64,
+}
+
+impl From<Judgement> for JudgedBody {
+    fn from(judged: Judgement) -> Self {
+        Self {
+            judge: judged.judge,
+            score: judged.score,
+            verdict: judged.verdict.name(),
+            failure: judged.failure,
+            at: judged.at.0,
+        }
+    }
 }
 
 /// When a task is due, and what it does.
@@ -202,6 +236,7 @@ fn state(state: EntryState) -> (&'static str, Option<String>) {
     match state {
         EntryState::Current => ("current", None),
         EntryState::Superseded => ("superseded", None),
+        EntryState::Pending => ("pending", None),
         EntryState::Quarantined(reason) => ("quarantined", Some(reason)),
         EntryState::Discarded => ("discarded", None),
         EntryState::Erased => ("erased", None),
@@ -231,6 +266,7 @@ impl From<EntryView> for EntryBody {
             state_reason,
             text: view.text,
             task: view.task.map(TaskSpecBody::from),
+            judged: view.judged.map(JudgedBody::from),
         }
     }
 }

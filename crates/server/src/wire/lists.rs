@@ -171,6 +171,8 @@ pub(crate) struct IntegrityBody {
     tenants: u32,
     /// Entries of these tenants.
     entries: u64,
+    /// Entries of the operator's tenant that are held until they are judged.
+    entries_pending: u64,
     /// Leaves in the log of the operator's tenant.
     leaves: u64,
     /// How often an operator accepted a store in spite of its witness.
@@ -188,6 +190,7 @@ impl From<Integrity> for IntegrityBody {
             groups: health.groups,
             tenants: health.tenants,
             entries: health.entries,
+            entries_pending: state.pending,
             leaves: state.leaves,
             witness_epoch: state.epoch,
             witness_was_behind: health.witness_was_behind,

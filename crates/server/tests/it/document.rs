@@ -6,12 +6,12 @@ use ancile_core::pack::K_MAX;
 use ancile_core::{
     LOCATOR_BYTES_MAX, PARENTS_MAX, PERMIT_SECONDS, VALUE_DEPTH_MAX, VALUE_NODES_MAX,
 };
-use ancile_engine::ONCE_KEY_BYTES_MAX;
 use ancile_engine::api::{
     ANSWER_BYTES_MAX, ANSWERS_MAX, APPROVAL_SECONDS, BATCH_ENTRIES_MAX, CONTENT_BYTES_MAX,
     ENDORSED_VALUES_MAX, EVICTIONS_MAX, MESSAGES_MAX, OPEN_ASKS_MAX, OVERLAP_SECONDS_MAX, PAGE_MAX,
     QUERY_BYTES_MAX, REASON_BYTES_MAX, REPORT_ROWS_MAX, STEP_OPS_MAX,
 };
+use ancile_engine::{ONCE_KEY_BYTES_MAX, PENDING_MAX};
 use ancile_server::limits::{
     BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_SECONDS, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_SECONDS,
     RATE_BURST, RATE_PER_SECOND, REQUESTS_MAX, WORK_SECONDS,
@@ -110,6 +110,7 @@ fn the_document_gives_the_limits_that_hold() {
         VALUE_NODES_MAX,
         VALUE_DEPTH_MAX,
         OPEN_ASKS_MAX,
+        PENDING_MAX.get() as usize,
     ];
     let seconds = [
         i64::try_from(BODY_SECONDS).unwrap(),

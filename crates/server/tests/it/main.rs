@@ -19,6 +19,7 @@ mod input;
 mod limits;
 mod metrics;
 mod once;
+mod pending;
 mod roles;
 mod story;
 mod world;

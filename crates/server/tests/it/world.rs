@@ -140,6 +140,10 @@ impl World {
     }
 
     pub fn with(limits: Limits) -> Self {
+        Self::judged(limits, ancile_engine::JudgeConfig::default())
+    }
+
+    pub fn judged(limits: Limits, judging: ancile_engine::JudgeConfig) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("home");
         Engine::init(&home).unwrap();
@@ -148,6 +152,7 @@ impl World {
             gates: Gates::Enforce,
             screening: true,
             screen_policy: ancile_engine::ScreenPolicy::default(),
+            judging,
             index: IndexConfig::default(),
         };
         let (engine, _) = Engine::open(config).unwrap();
