@@ -17,6 +17,10 @@ pub(crate) enum Check {
     E164,
     /// An e-mail address of a person, not of a repository.
     Email,
+    /// A token of GitLab that is no placeholder, and whose checksum holds where it has one.
+    Gitlab,
+    /// A routable token of GitLab whose checksum does not hold.
+    GitlabFails,
     /// Country length and modulo 97.
     Iban,
     /// A web token whose head is JSON that names an algorithm.
@@ -39,6 +43,8 @@ impl Check {
             "drawn" => Self::Drawn,
             "e164" => Self::E164,
             "email" => Self::Email,
+            "gitlab" => Self::Gitlab,
+            "gitlab_fails" => Self::GitlabFails,
             "iban" => Self::Iban,
             "jwt" => Self::Jwt,
             "login" => Self::Login,
@@ -52,7 +58,7 @@ impl Check {
     /// The part of a matched text that is the value, where the match has a name before it.
     pub fn part(self, matched: &str) -> Range<usize> {
         match self {
-            Self::Drawn | Self::Varied => secret::value(matched),
+            Self::Drawn | Self::Gitlab | Self::GitlabFails | Self::Varied => secret::value(matched),
             Self::Login => secret::password(matched),
             _ => 0..matched.len(),
         }
@@ -66,6 +72,8 @@ impl Check {
             Self::Drawn => secret::drawn(matched),
             Self::E164 => personal::e164(matched),
             Self::Email => personal::email(matched),
+            Self::Gitlab => secret::gitlab(matched),
+            Self::GitlabFails => secret::routable(matched) == secret::Routable::Fails,
             Self::Iban => personal::iban(matched),
             Self::Jwt => secret::jwt(matched),
             Self::Login => secret::login(matched),

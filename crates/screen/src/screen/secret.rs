@@ -3,12 +3,20 @@
 //! was written to stand for it.
 
 use super::check::from_base64;
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 
 /// Characters of the checksum of a token of GitHub or npm.
 const CRC_CHARS: usize = 6;
 /// Digits of base 62, as these tokens count them.
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// Digits of the version of a routable token of GitLab.
+const VERSION_CHARS: usize = 2;
+/// Digits of the length of its payload.
+const LENGTH_CHARS: usize = 2;
+/// Digits of its checksum.
+const SUM_CHARS: usize = 7;
+/// Characters of its payload.
+const PAYLOAD_CHARS: RangeInclusive<usize> = 27..=300;
 /// Fewest different characters in the longest run of letters and digits of a token.
 const TOKEN_VARIETY_MIN: usize = 6;
 /// Most different characters that are asked of an assigned value.
@@ -73,6 +81,62 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |rest, byte| {
         (0..8).fold(rest ^ u32::from(*byte), step)
     })
+}
+
+/// What a routable token of GitLab says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Routable {
+    /// It is none: another form, or its length is not the one it names.
+    No,
+    /// Its checksum holds.
+    Holds,
+    /// Its checksum does not hold.
+    Fails,
+}
+
+/// Reads a match as a routable token: `<prefix><payload>.<length><sum>`, and since 2025
+/// `<prefix><payload>.<version>.<length><sum>`, where the length of the payload, two digits, and
+/// the CRC-32 of all before it, seven digits, are in base 36. A runner's prefix goes on after its
+/// hyphen (`glrt-t1_`). Source: GitLab's design document on routable tokens and its generator.
+pub(crate) fn routable(matched: &str) -> Routable {
+    let Some((head, tail)) = matched.split_once('.') else {
+        return Routable::No;
+    };
+    let digits = |text: &str| text.bytes().all(is_base36);
+    let after = match tail.split_once('.') {
+        Some((version, after)) if version.len() == VERSION_CHARS && digits(version) => after,
+        _ => tail,
+    };
+    let (Some(length), Some(sum)) = (
+        after.get(..LENGTH_CHARS),
+        after.get(LENGTH_CHARS..LENGTH_CHARS + SUM_CHARS),
+    ) else {
+        return Routable::No;
+    };
+    let rest = after.get(LENGTH_CHARS + SUM_CHARS..).unwrap_or_default();
+    let ends = !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "_-".contains(c));
+    let body = head.split_once('-').map_or(head, |(_, body)| body);
+    let named = usize::from_str_radix(length, 36).unwrap_or_default();
+    let fits = |text: &str| text.len() == named && PAYLOAD_CHARS.contains(&named);
+    let whole = fits(body) || body.split_once('_').is_some_and(|(_, text)| fits(text));
+    if !ends || !whole || !digits(length) || !digits(sum) {
+        return Routable::No;
+    }
+    let covered = matched.len() - rest.len() - SUM_CHARS;
+    let have = crc32(matched.get(..covered).unwrap_or_default().as_bytes());
+    match u64::from_str_radix(sum, 36) {
+        Ok(want) if want == u64::from(have) => Routable::Holds,
+        _ => Routable::Fails,
+    }
+}
+
+const fn is_base36(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'z')
+}
+
+/// Whether a token of GitLab is no placeholder, and its checksum holds where it has one.
+pub(crate) fn gitlab(matched: &str) -> bool {
+    varied(matched) && routable(matched) != Routable::Fails
 }
 
 /// Whether the head of a web token decodes to a JSON object that names an algorithm.
@@ -187,3 +251,6 @@ fn is_name(text: &str) -> bool {
     };
     text.split(['_', '-', '.', '/']).all(word)
 }
+
+#[cfg(test)]
+mod tests;
