@@ -14,6 +14,11 @@ mod log;
 mod otlp;
 mod place;
 mod print;
+mod signals;
+#[cfg(unix)]
+mod socket;
+#[cfg(not(unix))]
+#[path = "socket_elsewhere.rs"]
 mod socket;
 mod unseen;
 mod when;

@@ -7,7 +7,7 @@
 use crate::refusal::{Fault, Refusal};
 use ancile_core::Digest;
 use ancile_ledger::{SignerKey, VerifierKey};
-use ancile_store::StoreConfig;
+use ancile_store::{Notice, StoreConfig};
 use std::fs;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -123,21 +123,22 @@ impl Home {
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&path).map_err(|e| failed(&e))?;
-        file.try_lock().map_err(|e| failed(&e.into()))?;
-        file.set_len(0)
-            .and_then(|()| writeln!(file, "address {address}"))
+        let file = options.open(&path).map_err(|e| failed(&e))?;
+        let mut notice = Notice::take(file, &path).map_err(|e| failed(&e.into()))?;
+        notice
+            .say(&format!("address {address}\n"))
             .map_err(|e| failed(&e))?;
-        Ok(Announced { file })
+        Ok(Announced { _notice: notice })
     }
 
     /// Where the store is served. What the file says counts only while its lock is held: a killed
     /// server leaves its address behind, where by now anybody may listen.
     pub(crate) fn served_at(&self) -> Option<String> {
-        let mut file = fs::File::open(self.root.join(SERVER_FILE)).ok()?;
-        let held = matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+        let path = self.root.join(SERVER_FILE);
+        let file = fs::File::open(&path).ok()?;
+        let held = Notice::is_held(&file, &path).ok()?;
         let mut text = String::new();
-        (&mut file)
+        (&file)
             .take(SERVER_FILE_BYTES_MAX)
             .read_to_string(&mut text)
             .ok()?;
@@ -191,15 +192,7 @@ impl Home {
 /// A store that is said to be served.
 #[derive(Debug)]
 pub(crate) struct Announced {
-    file: fs::File,
-}
-
-impl Drop for Announced {
-    fn drop(&mut self) {
-        // By name, since a child process that is just starting shares the file; where this fails
-        // the lock ends when the file is closed, right after.
-        let _closed_next = self.file.unlock();
-    }
+    _notice: Notice,
 }
 
 /// Reads a verifier key from a file.
@@ -276,9 +269,7 @@ pub(crate) fn copy_file(from: &Path, to: &Path) -> Result<(), Refusal> {
 
 /// Has the names in a directory on the medium.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), Refusal> {
-    fs::File::open(dir)
-        .and_then(|opened| opened.sync_all())
-        .map_err(|e| io("sync directory", dir, &e))
+    ancile_ledger::sync_directory(dir).map_err(|e| io("sync directory", dir, &e))
 }
 
 /// Bytes from the system's source of randomness.

@@ -14,7 +14,10 @@ pub struct HomePart {
     pub path: PathBuf,
     /// What it is.
     pub kind: PartKind,
-    /// Its permission bits; nothing where it is missing, 0 where the system has none.
+    /// Whether it is there.
+    pub there: bool,
+    /// Its permission bits; nothing where it is missing, or where the system has none: then who
+    /// can read and change it was not checked.
     pub mode: Option<u32>,
 }
 
@@ -32,13 +35,13 @@ pub enum PartKind {
 }
 
 impl HomePart {
-    /// Whether others on this machine can read it.
+    /// Whether others on this machine are seen to be able to read it.
     #[must_use]
     pub fn others_read(&self) -> bool {
         self.mode.is_some_and(|mode| mode & 0o044 != 0)
     }
 
-    /// Whether others on this machine can change it.
+    /// Whether others on this machine are seen to be able to change it.
     #[must_use]
     pub fn others_write(&self) -> bool {
         self.mode.is_some_and(|mode| mode & 0o022 != 0)
@@ -78,18 +81,23 @@ pub fn key_file(path: &Path) -> HomePart {
 }
 
 fn part(path: PathBuf, kind: PartKind) -> HomePart {
-    let mode = path.metadata().ok().map(|found| mode(&found));
-    HomePart { path, kind, mode }
+    let found = path.metadata().ok();
+    HomePart {
+        there: found.is_some(),
+        mode: found.and_then(|found| mode(&found)),
+        path,
+        kind,
+    }
 }
 
 #[cfg(unix)]
-fn mode(found: &Metadata) -> u32 {
-    std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o777
+fn mode(found: &Metadata) -> Option<u32> {
+    Some(std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o777)
 }
 
 #[cfg(not(unix))]
-const fn mode(_: &Metadata) -> u32 {
-    0
+const fn mode(_: &Metadata) -> Option<u32> {
+    None
 }
 
 /// The format of a store, and the one that this build reads and writes.

@@ -405,8 +405,7 @@ fn sync_all(staged: &Path) -> Result<(), Refusal> {
     for dir in [staged.join("data"), staged.join("witness")] {
         for entry in fs::read_dir(&dir).map_err(|e| io("read", &dir, &e))? {
             let path = entry.map_err(|e| io("read", &dir, &e))?.path();
-            let synced = fs::File::open(&path).and_then(|file| file.sync_all());
-            synced.map_err(|e| io("sync", &path, &e))?;
+            ancile_ledger::sync_file(&path).map_err(|e| io("sync", &path, &e))?;
         }
         sync_dir(&dir)?;
     }

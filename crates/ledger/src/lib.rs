@@ -12,6 +12,7 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 mod checkpoint;
+mod disk;
 mod export;
 mod frontier;
 mod hash;
@@ -26,6 +27,7 @@ pub mod verify;
 pub mod witness;
 
 pub use checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint};
+pub use disk::{sync_directory, sync_file};
 pub use export::{ExportError, Exported, ExportedLogs, export};
 pub use hash::{
     ControlChain, HASH_BYTES, LEAF_BYTES_MAX, LeafKind, NodeHash, empty_root, leaf_hash, node_hash,

@@ -112,7 +112,7 @@ impl Witness {
         file.sync_all()
             .map_err(|source| failed(&temp, "syncing", source))?;
         fs::rename(&temp, path).map_err(|source| failed(path, "renaming", source))?;
-        sync_directory(path)
+        sync_parent(path)
     }
 }
 
@@ -213,13 +213,12 @@ fn temp_path(path: &Path) -> Result<PathBuf, WitnessError> {
     Ok(path.with_file_name(temp))
 }
 
-fn sync_directory(path: &Path) -> Result<(), WitnessError> {
+fn sync_parent(path: &Path) -> Result<(), WitnessError> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    File::open(directory)
-        .and_then(|d| d.sync_all())
+    crate::sync_directory(directory)
         .map_err(|source| failed(directory, "syncing the directory", source))
 }
 

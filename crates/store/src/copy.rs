@@ -11,7 +11,6 @@ use ancile_core::TenantName;
 use ancile_ledger::{GroupHead, LeafKind, Tree, VerifierKey, leaf_hash};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
-use std::fs::File;
 use std::path::Path;
 
 /// The exclusive lock on a data directory, without its store; it ends with this value.
@@ -75,9 +74,7 @@ pub(crate) fn copy_to(from: &Connection, to: &Path) -> Result<(), OpenError> {
         return Err(copying(rusqlite::Error::SqliteFailure(busy, None)));
     }
     made.close().map_err(|(_, e)| copying(e))?;
-    File::open(to)
-        .and_then(|file| file.sync_all())
-        .map_err(|e| OpenError::io(to, "syncing the copy", e))
+    ancile_ledger::sync_file(to).map_err(|e| OpenError::io(to, "syncing the copy", e))
 }
 
 /// How far a store goes; its checkpoint must be signed by this key, all else is not checked.

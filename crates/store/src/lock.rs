@@ -2,9 +2,10 @@
 //! The exclusive lock on a data directory.
 
 use crate::fault::OpenError;
+use crate::notice::Notice;
 use core::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// File name of the lock in the data directory.
@@ -45,12 +46,9 @@ impl fmt::Display for LockHolder {
 }
 
 /// The held lock; it ends with this value or the process.
-///
-/// It is given up by name, not only by closing the file: a child process that another thread is
-/// just starting shares the open file, and with it the lock, until it runs its own program.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
-    file: File,
+    notice: Notice,
     path: PathBuf,
 }
 
@@ -61,23 +59,24 @@ impl DirectoryLock {
             let path = path.clone();
             move |source| OpenError::io(&path, step, source)
         };
-        let mut file = open_or_make(&path).map_err(failed("opening the lock"))?;
+        let file = open_or_make(&path).map_err(failed("opening the lock"))?;
         if !is_at(&file, &path).map_err(failed("looking at the lock"))? {
             return Err(OpenError::Link { path });
         }
-        match file.try_lock() {
-            Ok(()) => {}
+        let reader = file.try_clone().map_err(failed("opening the lock"))?;
+        let notice = match Notice::take(file, &path) {
+            Ok(notice) => notice,
             Err(TryLockError::WouldBlock) => {
-                let text = read_text(&mut file).map_err(failed("reading the lock"))?;
+                let text = read_text(&reader).map_err(failed("reading the lock"))?;
                 let holder = Box::new(LockHolder::parse(&text));
                 return Err(OpenError::Locked { path, holder });
             }
             Err(TryLockError::Error(source)) => {
                 return Err(OpenError::io(&path, "taking the lock", source));
             }
-        }
+        };
         let mut lock = Self {
-            file,
+            notice,
             path: path.clone(),
         };
         lock.describe(None).map_err(failed("writing the lock"))?;
@@ -90,20 +89,11 @@ impl DirectoryLock {
         if let Some(address) = address {
             text.push_str(&format!("address {address}\n"));
         }
-        self.file.set_len(0)?;
-        self.file.rewind()?;
-        self.file.write_all(text.as_bytes())
+        self.notice.say(&text)
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-impl Drop for DirectoryLock {
-    fn drop(&mut self) {
-        // Where this fails the lock ends when the file is closed, right after.
-        let _closed_next = self.file.unlock();
     }
 }
 
@@ -112,16 +102,15 @@ impl Drop for DirectoryLock {
 /// # Errors
 /// What the system says when the lock file cannot be opened or read.
 pub fn lock_holder(directory: &Path) -> io::Result<Option<LockHolder>> {
-    let mut file = match File::open(directory.join(LOCK_FILE)) {
+    let path = directory.join(LOCK_FILE);
+    let file = match File::open(&path) {
         Ok(file) => file,
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(fault) => return Err(fault),
     };
-    match file.try_lock_shared() {
-        // It ends with the file, right after.
-        Ok(()) => Ok(None),
-        Err(TryLockError::WouldBlock) => read_text(&mut file).map(|t| Some(LockHolder::parse(&t))),
-        Err(TryLockError::Error(fault)) => Err(fault),
+    match Notice::is_held(&file, &path)? {
+        true => read_text(&file).map(|text| Some(LockHolder::parse(&text))),
+        false => Ok(None),
     }
 }
 
@@ -158,7 +147,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok(same && opened.is_file() && named.is_file())
 }
 
-fn read_text(file: &mut File) -> io::Result<String> {
+fn read_text(file: &File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(LOCK_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -166,6 +155,3 @@ fn read_text(file: &mut File) -> io::Result<String> {
 
 /// Bytes of a lock file that are read.
 const LOCK_BYTES_MAX: u64 = 4096;
-
-#[cfg(test)]
-mod tests;

@@ -266,7 +266,9 @@ fn write_first(
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(&temp, flags).map_err(fault("opening the database"))?;
-    schema::harden(&conn).map_err(fault("configuring the connection"))?;
+    schema::harden(&conn)
+        .and_then(|()| schema::sync_fully(&conn))
+        .map_err(fault("configuring the connection"))?;
     let new = conn
         .unchecked_transaction()
         .map_err(fault("beginning the first group"))?;
@@ -276,7 +278,7 @@ fn write_first(
     conn.close()
         .map_err(|(_, e)| fault("closing the database")(e))?;
     fs::rename(&temp, path)
-        .and_then(|()| File::open(cfg.dir)?.sync_all())
+        .and_then(|()| ancile_ledger::sync_directory(cfg.dir))
         .map_err(|e| OpenError::io(path, "moving the database to its place", e))?;
     Ok(tip)
 }

@@ -137,11 +137,20 @@ pub(crate) fn harden(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)
 }
 
+/// Has every commit on the medium before it returns.
 pub(crate) fn make_durable(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     conn.pragma_update(None, "synchronous", "full")?;
     conn.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))?;
-    conn.pragma_update(None, "cell_size_check", true)
+    conn.pragma_update(None, "cell_size_check", true)?;
+    sync_fully(conn)
+}
+
+/// Has every sync reach the medium. On macOS one leaves what it wrote in the cache of the drive
+/// unless it is asked for more; on other systems this changes nothing.
+pub(crate) fn sync_fully(conn: &Connection) -> rusqlite::Result<()> {
+    conn.pragma_update(None, "fullfsync", true)?;
+    conn.pragma_update(None, "checkpoint_fullfsync", true)
 }
 
 pub(crate) fn check_file(path: &Path) -> Result<(), OpenError> {

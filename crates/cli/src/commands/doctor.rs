@@ -129,7 +129,7 @@ impl Findings {
             return self.warn("home", text);
         }
         let mut whole = true;
-        for part in home_parts(home).iter().filter(|part| part.mode.is_none()) {
+        for part in home_parts(home).iter().filter(|part| !part.there) {
             whole = false;
             let path = part.path.display();
             let missing = |next: &str| format!("`{path}` is missing; {next}");
@@ -156,7 +156,13 @@ impl Findings {
 
     fn modes(&mut self, home: &Path) {
         let before = self.rows.len();
-        for part in home_parts(home) {
+        let parts = home_parts(home);
+        if parts.iter().all(|part| part.mode.is_none()) {
+            let text = "not checked, since this system has no modes; see to it that only you can \
+                        read `keys` and change `data` and `witness`";
+            return self.warn("modes", text);
+        }
+        for part in parts {
             match part.kind {
                 PartKind::Secret | PartKind::Token => {
                     let Some(text) = place::loose(&part) else {
@@ -268,11 +274,17 @@ impl Findings {
     }
 
     fn space(&mut self, what: &str, path: &Path) {
-        // What is missing was said.
-        let Ok(disk) = rustix::fs::statvfs(path) else {
+        if !path.exists() {
+            // That was said.
             return;
+        }
+        let free = match free_bytes(path) {
+            Ok(free) => free,
+            Err(fault) => {
+                let text = format!("free space for {what} was not checked: {fault}; look at it");
+                return self.warn("disk", text);
+            }
         };
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         let mib = free / MIB;
         let text = format!("{mib} MiB are free for {what}");
         let next = "free some, or move it to a larger disk";
@@ -311,6 +323,19 @@ impl Findings {
             exit: self.exit,
         }
     }
+}
+
+/// Bytes that are free for this user where a path lies.
+#[cfg(unix)]
+fn free_bytes(path: &Path) -> std::io::Result<u64> {
+    let disk = rustix::fs::statvfs(path)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// The same on systems where it is not asked for.
+#[cfg(not(unix))]
+fn free_bytes(_: &Path) -> std::io::Result<u64> {
+    Err(std::io::Error::other("this build does not ask this system"))
 }
 
 /// How so many free bytes are.

@@ -6,6 +6,7 @@ use crate::failure::{Exit, Failure};
 use crate::log::Log;
 use crate::place::{self, KeyRole, Place};
 use crate::print;
+use crate::signals::Signals;
 use crate::socket;
 use ancile_engine::{Engine, Gates, PartKind};
 use clap::{Args, ValueEnum};
@@ -13,8 +14,6 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use tokio::runtime::Runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// `ancile serve`
 #[derive(Args)]
@@ -62,7 +61,7 @@ impl Serve {
     }
 }
 
-/// Runs `ancile serve` until SIGINT or SIGTERM.
+/// Runs `ancile serve` until a signal ends it.
 pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     let mut sources = place.sources.clone();
     sources.flags.extend(args.flags());
@@ -123,7 +122,7 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
 /// Logs which local keys are missing, and whose modes let others in.
 fn warn_of_keys(home: &Path) {
     for key in ancile_engine::home_parts(home) {
-        if key.kind == PartKind::Token && key.mode.is_none() {
+        if key.kind == PartKind::Token && !key.there {
             let path = key.path.display();
             tracing::warn!("local key `{path}` is missing; make one by `ancile key create`");
         }
@@ -145,52 +144,6 @@ fn listen(place: &Place, address: SocketAddr) -> Result<TcpListener, Failure> {
         }
         _ => failure,
     })
-}
-
-/// SIGINT and SIGTERM, caught from the moment this is made.
-struct Signals {
-    runtime: Runtime,
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn catch() -> Result<Self, Failure> {
-        let failed = |fault: std::io::Error| {
-            Failure::new(
-                Exit::Unavailable,
-                "signals",
-                format!("cannot wait for signals: {fault}"),
-            )
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(failed)?;
-        let (interrupt, terminate) = {
-            let _within = runtime.enter();
-            let caught = |kind| signal(kind).map_err(failed);
-            (
-                caught(SignalKind::interrupt())?,
-                caught(SignalKind::terminate())?,
-            )
-        };
-        Ok(Self {
-            runtime,
-            interrupt,
-            terminate,
-        })
-    }
-
-    /// Waits for either.
-    fn wait(mut self) {
-        self.runtime.block_on(async {
-            tokio::select! {
-                _ = self.interrupt.recv() => {}
-                _ = self.terminate.recv() => {}
-            }
-        });
-    }
 }
 
 /// What a server says when it is up.

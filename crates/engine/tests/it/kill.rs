@@ -16,7 +16,8 @@ pub fn program() -> PathBuf {
     let mut dir = std::env::current_exe().unwrap();
     dir.pop();
     dir.pop();
-    let path = dir.join("examples/writes_until_killed");
+    let name = format!("writes_until_killed{}", std::env::consts::EXE_SUFFIX);
+    let path = dir.join("examples").join(name);
     assert!(
         path.exists(),
         "{} is not built; run `cargo test -p ancile-engine`, which builds examples",

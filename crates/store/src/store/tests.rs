@@ -314,10 +314,12 @@ fn every_commit_is_synced() {
             "synchronous",
             "foreign_keys",
             "trusted_schema",
-            "secure_delete"
+            "secure_delete",
+            "fullfsync",
+            "checkpoint_fullfsync"
         ]
         .map(ask),
-        ["wal", "2", "1", "0", "1"]
+        ["wal", "2", "1", "0", "1", "1", "1"]
     );
 }
 
