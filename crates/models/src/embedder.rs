@@ -39,12 +39,18 @@ pub trait Embedder: Send + Sync {
     /// The vector of a text: [`ModelId::dimension`] numbers, of Euclidean length 1 within rounding
     /// to `f32`. `None` for a text of which the model knows no part, such as an empty one.
     ///
-    /// The same text gives the same bits on every machine.
+    /// The same text gives the same bits on one machine, alone or among others.
     ///
     /// # Errors
     ///
-    /// The text has more than [`TEXT_BYTES_MAX`] bytes.
+    /// The text has more than [`TEXT_BYTES_MAX`] bytes, or the model failed.
     fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, EmbedError>;
+
+    /// The vectors of several texts, in their order: what [`Embedder::embed`] gives for each, and
+    /// sooner where a model can work on several at a time.
+    fn embed_all(&self, texts: &[&str]) -> Vec<Result<Option<Vec<f32>>, EmbedError>> {
+        texts.iter().map(|text| self.embed(text)).collect()
+    }
 }
 
 /// Lower-case hexadecimal.

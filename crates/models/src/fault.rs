@@ -11,6 +11,9 @@ pub enum EmbedError {
     /// The text is over [`TEXT_BYTES_MAX`].
     #[error("text has {0} bytes; limit is {TEXT_BYTES_MAX}; embed it in parts")]
     TextTooLong(usize),
+    /// The model itself failed; another try may not.
+    #[error("the model failed: {0}; run `ancile reindex` once it works again")]
+    Failed(String),
 }
 
 /// Why an embedding table was refused.

@@ -2,17 +2,30 @@
 //! Embedders: from a text to a vector whose direction is what the text is about.
 //!
 //! No gate needs a model, and a vector decides nothing; it only ranks. The crate keeps heavy
-//! dependencies away from the others. It opens no file and no connection: the one embedder so
-//! far, [`StaticEmbedder`], carries its table in the binary.
+//! dependencies away from the others. It opens no file and no connection: [`StaticEmbedder`]
+//! carries its table in the binary, and the others take the bytes of files that their user
+//! fetched and that [`FETCHED`] pins.
 
 mod embedder;
+#[cfg(feature = "minilm")]
+mod encoder;
 mod fault;
+#[cfg(feature = "minilm")]
+mod minilm;
+mod pins;
 mod static_embedder;
 mod table;
+#[cfg(feature = "minilm")]
+mod tokens;
 mod wordpiece;
 
 pub use embedder::{Embedder, ModelId, TEXT_BYTES_MAX};
 pub use fault::{EmbedError, LoadError};
+#[cfg(feature = "minilm")]
+pub use minilm::{MiniLm, ModelError};
+pub use pins::{FETCHED, FetchedModel, FileError, HUB, MINILM, ModelFile};
 pub use static_embedder::{BUILTIN_SHA256, StaticEmbedder};
 pub use table::{DIMENSION_MAX, FORMAT_VERSION};
+#[cfg(feature = "minilm")]
+pub use tokens::TOKENS_MAX;
 pub use wordpiece::WORD_CHARS_MAX;

@@ -116,7 +116,7 @@ impl fmt::Debug for StaticEmbedder {
 }
 
 /// The direction of a vector; nothing for the one that has none.
-fn normalised(vector: &[f64]) -> Option<Vec<f32>> {
+pub(crate) fn normalised(vector: &[f64]) -> Option<Vec<f32>> {
     // One order of addition, so `sum` must not be replaced by anything that reorders.
     let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
     let direction = |x: &f64| {

@@ -21,7 +21,7 @@ const EDGES: [(&str, &[&str]); 11] = [
         ],
     ),
     ("server", &["core", "engine"]),
-    ("cli", &["core", "engine", "ledger", "server"]),
+    ("cli", &["core", "engine", "ledger", "models", "server"]),
     (
         "bench",
         &[
@@ -34,7 +34,7 @@ const EDGES: [(&str, &[&str]); 11] = [
 const ONLY: [(&str, &[&str]); 1] = [("core", &["sha2"])];
 
 /// Who alone may use a third-party crate.
-const ONLY_IN: [(&str, &[&str]); 21] = [
+const ONLY_IN: [(&str, &[&str]); 26] = [
     ("anyhow", &["cli", "bench"]),
     ("rusqlite", &["store"]),
     ("cedar-policy", &["policy"]),
@@ -55,6 +55,11 @@ const ONLY_IN: [(&str, &[&str]); 21] = [
     ("toml", &["cli"]),
     ("strsim", &["cli"]),
     ("ureq", &["cli"]),
+    ("rustls", &["cli"]),
+    ("zip", &["cli"]),
+    ("candle-core", &["models"]),
+    ("rayon", &["models"]),
+    ("tokenizers", &["models"]),
     ("serde", &["policy", "engine", "server", "cli", "bench"]),
 ];
 

@@ -12,4 +12,6 @@
 
 mod builtin;
 mod format;
+#[cfg(feature = "minilm")]
+mod minilm;
 mod retrieval;
