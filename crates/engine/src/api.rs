@@ -460,6 +460,9 @@ pub struct IndexState {
     pub sealed: u64,
     /// Entries in memory that are in no segment yet.
     pub recent: u64,
+    /// Entries that are found by their words alone although there is a model: their vectors are of
+    /// another one, or it failed on them. A rebuild makes them.
+    pub without_vectors: u64,
     /// Records of the rebuild so far, and in all; nothing while there is none.
     pub rebuilt: Option<(u64, u64)>,
     /// Whether segments are made, merged or compared at the moment.

@@ -56,8 +56,12 @@ pub(crate) fn index_state(turn: &Turn<'_>, key: &Key) -> Result<IndexState, Refu
     operator(key, "see how the index stands")?;
     let tenant = turn.tenant(&key.tenant)?;
     let recent = tenant.entries.size() as u64;
+    let model = turn.core.embedding.model();
+    let store = turn.core.reading()?;
+    let without = |model| turn.core.index.without_vectors(store, tenant, model);
     Ok(IndexState {
-        model: turn.core.embedding.model().map(ToString::to_string),
+        without_vectors: model.map_or(0, without),
+        model: model.map(ToString::to_string),
         segments: tenant.segments.len() as u64,
         sealed: tenant.count().saturating_sub(recent),
         recent,

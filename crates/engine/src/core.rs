@@ -5,7 +5,7 @@ use crate::api::Gates;
 use crate::config::EngineConfig;
 use crate::content::Content;
 use crate::counts::{Counts, Integrity, Totals};
-use crate::embedding::Embedding;
+use crate::embedding::{Embedding, Made};
 use crate::erase;
 use crate::event::Event;
 use crate::home::{Announced, Home};
@@ -139,6 +139,7 @@ impl Core {
         };
         for (name, _) in &tenants {
             self.list_segments(name)?;
+            self.warn_of_vectors(name);
         }
         self.judging.refill(&self.state);
         let sealed: Vec<_> = tenants.iter().map(|(n, t)| (n.clone(), t.sealed)).collect();
@@ -541,7 +542,7 @@ impl Replay {
         let (entry, text) = entry_of(seq, record, record_hash(body), bytes);
         if let Some(text) = text {
             let vector = self.embedding.vector(&text);
-            index_entry(&mut self.index, &entry, &text, vector.as_deref());
+            index_entry(&mut self.index, &entry, &text, &vector);
         }
         self.state.add_record(tenant, entry).map_err(ReplayRefusal)
     }
@@ -586,7 +587,7 @@ pub(crate) fn entry_of(
 }
 
 /// Puts an entry's text into its partition.
-pub(crate) fn index_entry(index: &mut Index, entry: &Entry, text: &str, vector: Option<&[f32]>) {
+pub(crate) fn index_entry(index: &mut Index, entry: &Entry, text: &str, vector: &Made) {
     index.add(place_of(entry), entry.seq, text, vector);
 }
 

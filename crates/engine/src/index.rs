@@ -14,8 +14,9 @@ pub(crate) use chunks::ChunkCache;
 pub(crate) use dense::model_of;
 pub(crate) use facts::{Facts, validity};
 pub(crate) use fuse::Scored;
-pub(crate) use tail::Tail;
+pub(crate) use tail::{Tail, exact_bytes};
 
+use crate::embedding::Made;
 use crate::state::{Sealed, Tenant};
 use ancile_core::{
     AuthorityClass, Channel, Digest, EntryId, EntryKind, NamespaceName, PrincipalName, TenantName,
@@ -115,7 +116,8 @@ pub(crate) struct Answer {
     pub hits: Vec<Scored>,
     /// Entries that the dense leg saw.
     pub with_vectors: u64,
-    /// Entries in segments of another model, or of none, that only the lexical leg saw.
+    /// Entries in segments of another model or of none, and those on which the model failed: only
+    /// the lexical leg saw them.
     pub without_vectors: u64,
 }
 
@@ -176,7 +178,7 @@ impl Piece<'_> {
 
 impl Index {
     /// Adds a text under a sequence number, with its vector.
-    pub(crate) fn add(&mut self, place: Place, seq: u64, text: &str, vector: Option<&[f32]>) {
+    pub(crate) fn add(&mut self, place: Place, seq: u64, text: &str, vector: &Made) {
         let recent = self.recent.entry(place.clone()).or_default();
         recent.tail.add(seq, text, vector);
         self.added.push(place);
@@ -343,6 +345,24 @@ impl Index {
         let source = Cached::new(store.chunks(tenant), &self.cache);
         let open = self.segment(store, tenant, digest)?;
         open.segment.listed(&source)
+    }
+
+    /// Entries of a tenant that are found by their words alone: their segment is of another model
+    /// or of none, or the model failed on them.
+    pub(crate) fn without_vectors(&self, store: &Store, tenant: &Tenant, model: &ModelId) -> u64 {
+        let model = Some(dense::model_of(model));
+        let other = |sealed: &&Sealed| {
+            let open = self.segment(store, &tenant.name, &sealed.digest);
+            open.is_ok_and(|open| open.segment.head().model != model)
+        };
+        let sealed = tenant.segments.iter().filter(other);
+        let sealed: u64 = sealed.map(|sealed| u64::from(sealed.rows)).sum();
+        let mine = self
+            .recent
+            .iter()
+            .filter(|(place, _)| place.0 == tenant.name);
+        let tails = mine.flat_map(|(_, r)| r.frozen.iter().map(AsRef::as_ref).chain([&r.tail]));
+        sealed.saturating_add(tails.map(|tail| tail.unmade.len() as u64).sum())
     }
 
     /// Whether a side has an entry that is untrusted today, as the viewer sees it.

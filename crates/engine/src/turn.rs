@@ -287,7 +287,7 @@ impl<'a> Turn<'a> {
         let (place, piece) = (whose(&entry.record), Piece::of(&entry));
         if let Some(text) = text {
             let vector = self.core.embedding.vector(&text);
-            index_entry(&mut self.core.index, &entry, &text, vector.as_deref());
+            index_entry(&mut self.core.index, &entry, &text, &vector);
         }
         self.core
             .state

@@ -21,6 +21,7 @@ use crate::state::Tenant;
 use crate::turn::internal;
 use ancile_core::{Digest, EntryId, TenantName};
 use ancile_ledger::NodeHash;
+use build::{Late, Sealing};
 use install::{Install, Kind, sealed_events, segment_of};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -205,6 +206,23 @@ impl Core {
             && !self.upkeep.purge.iter().any(sealed)
     }
 
+    /// Logs how many entries of a tenant wait for a rebuild to be found by meaning.
+    pub(crate) fn warn_of_vectors(&self, name: &TenantName) {
+        let tenant = self.state.tenants.get(name);
+        let all = self.store.as_ref().zip(tenant).zip(self.embedding.model());
+        let Some(((store, tenant), model)) = all else {
+            return;
+        };
+        let entries = self.index.without_vectors(store, tenant, model);
+        if entries > 0 {
+            tracing::warn!(
+                tenant = %name, entries, %model,
+                "entries have no vectors of this model and are found by their words; \
+                 run `ancile reindex`"
+            );
+        }
+    }
+
     fn tenants_kept_up(&self) -> impl Iterator<Item = (&TenantName, &Arc<Tenant>)> {
         let failed = &self.upkeep.failed;
         let tenants = self.state.tenants.iter();
@@ -321,20 +339,32 @@ impl Core {
             entries.entry(place).or_default().push(Arc::clone(entry));
         }
         let mut tails = self.index.freeze(name);
-        let parts = entries
+        let parts: Vec<Sealing> = entries
             .into_iter()
             .map(|(place, entries)| {
                 let tail = tails.remove(&place).unwrap_or_default();
                 (place, entries, tail)
             })
             .collect();
-        let model = self.embedding.model().cloned();
+        let late = self.unmade(name, &parts)?;
         Ok(Job::Seal {
             tenant: name.clone(),
             upto,
             parts,
-            model,
+            late,
+            embedding: self.embedding.clone(),
         })
+    }
+
+    /// Texts that are to be sealed and on which the model failed: it gets another try.
+    fn unmade(&mut self, name: &TenantName, parts: &[Sealing]) -> Result<Late, Refusal> {
+        let tails = parts.iter().flat_map(|(_, _, tails)| tails.iter());
+        let mut late = Late::new();
+        for seq in tails.flat_map(|tail| tail.unmade.iter().copied()) {
+            let leaves = self.leaves(name, (seq, seq.saturating_add(1)))?;
+            late.extend(leaves.first().map(|leaf| (seq, *leaf)));
+        }
+        Ok(late)
     }
 
     fn rebuild_job(&mut self, tenant: TenantName) -> Result<Job, Refusal> {
@@ -389,6 +419,10 @@ impl Core {
                     self.upkeep.progress = None;
                 }
                 self.upkeep.install = Some(install);
+            }
+            Done::Rebuilding { tenant, upto } => {
+                self.upkeep.busy = true;
+                self.upkeep.progress = Some((upto, self.rebuilt_rows(&tenant)));
             }
             Done::Compared { tenant, found, to } => {
                 for (seq, what) in found {

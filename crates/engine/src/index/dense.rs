@@ -49,15 +49,16 @@ pub(super) fn search(
             Piece::Recent(_) => model.is_some(),
             Piece::Sealed { open, .. } => model.is_some() && open.segment.head().model == model,
         };
-        let entries = match piece {
-            Piece::Recent(tail) => tail.seqs.len() as u64,
-            Piece::Sealed { open, .. } => u64::from(open.segment.head().rows),
+        let (entries, unmade) = match piece {
+            Piece::Recent(tail) => (tail.seqs.len() as u64, tail.unmade.len() as u64),
+            Piece::Sealed { open, .. } => (u64::from(open.segment.head().rows), 0),
         };
         let Some((vector, _)) = ask.vector.filter(|_| fits) else {
             out.unseen = out.unseen.saturating_add(entries);
             continue;
         };
-        out.seen = out.seen.saturating_add(entries);
+        out.seen = out.seen.saturating_add(entries.saturating_sub(unmade));
+        out.unseen = out.unseen.saturating_add(unmade);
         let found = match piece {
             Piece::Recent(tail) => in_memory(tail, vector, ask.limit, &|seq| keep(piece, seq, 0)),
             Piece::Sealed { open, part, .. } => {

@@ -176,7 +176,8 @@ fn search(
     let keep = |known: &Known| {
         (known.class != AuthorityClass::Untrusted) == trusted && wanted.holds(known)
     };
-    let vector = turn.core.embedding.vector(&op.query);
+    // Where the model fails on a query, words alone find what they can, and the answer says so.
+    let vector = turn.core.embedding.vector(&op.query).ok().flatten();
     let least = if trusted { TRUSTED_MIN } else { UNTRUSTED_MIN };
     let slots = usize::try_from(op.k.unwrap_or(K_DEFAULT)).unwrap_or(usize::MAX);
     let ask = Ask {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Making segments: of what is in memory, of other segments, and of the log.
 
-use crate::core::entry_of;
+use crate::core::{entry_of, place_of};
 use crate::embedding::Embedding;
-use crate::index::{Facts, Partition, Place, Tail, model_of, validity};
+use crate::index::{Facts, Place, Tail, exact_bytes, model_of, validity};
 use crate::state::Entry;
 use ancile_core::{DerivationRecord, Digest, EntryKind, TenantName, record_hash};
 use ancile_kernel::Quantised;
@@ -15,6 +15,7 @@ use ancile_store::segment::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 fn text(fault: impl std::fmt::Display) -> String {
     fault.to_string()
@@ -23,30 +24,75 @@ fn text(fault: impl std::fmt::Display) -> String {
 /// A place, its entries that are to be sealed, and their texts and vectors, the oldest first.
 pub(super) type Sealing = (Place, Vec<Arc<Entry>>, Vec<Arc<Tail>>);
 
+/// Texts on which the model failed, by their leaves.
+pub(super) type Late = BTreeMap<u64, NodeHash>;
+
+/// Vectors that the model made at another try, by sequence number.
+pub(super) type MadeLate = BTreeMap<u64, Option<Arc<[f32]>>>;
+
+/// Gives the model another try at texts on which it failed.
+pub(super) fn made_late(
+    db: &Beside,
+    tenant: &TenantName,
+    late: &Late,
+    embedding: &Embedding,
+) -> Result<MadeLate, String> {
+    let mut made = MadeLate::new();
+    for (seq, hash) in late {
+        let text = record_of(db, tenant, (*seq, hash))?.and_then(|(_, text)| text);
+        let vector = text.map_or(Ok(None), |text| embedding.vector(&text));
+        if let Ok(vector) = vector {
+            made.insert(*seq, vector);
+        }
+    }
+    Ok(made)
+}
+
 /// Segments of what is in memory, one for each place.
 pub(super) fn seal(
     parts: Vec<Sealing>,
     model: Option<&ModelId>,
+    late: &MadeLate,
 ) -> Result<Vec<(Place, Built)>, String> {
     let built = parts.into_iter().map(|(place, entries, tails)| {
-        let built = of_tails(&entries, &tails, model)?;
+        let built = of_tails(&entries, &tails, model, late)?;
         Ok((place, built))
     });
     built.collect()
 }
 
-/// A segment of entries by ascending sequence number, with their texts and vectors.
+/// A segment of entries by ascending sequence number, with their texts and vectors. Where the
+/// model failed on one of them it has no vectors at all: what a rebuild has to make is counted by
+/// segments.
 fn of_tails(
     entries: &[Arc<Entry>],
     tails: &[Arc<Tail>],
     model: Option<&ModelId>,
+    late: &MadeLate,
 ) -> Result<Built, String> {
+    let mut unmade = tails.iter().flat_map(|tail| tail.unmade.iter());
+    let failed = unmade.find(|seq| !late.contains_key(seq));
+    if let Some(seq) = failed {
+        tracing::error!(
+            seq,
+            "a segment has no vectors: the model failed; run `ancile reindex`"
+        );
+    }
+    let model = model.filter(|_| failed.is_none());
     let mut draft = Draft::new(model.map(model_of)).map_err(text)?;
     let mut rows = BTreeMap::new();
-    let vector = |seq| tails.iter().find_map(|tail| tail.vector(seq));
+    let vector = |seq| {
+        let late = late.get(&seq).and_then(Option::as_deref).map(exact_bytes);
+        late.or_else(|| {
+            tails
+                .iter()
+                .find_map(|tail| tail.vector(seq))
+                .map(Box::from)
+        })
+    };
     let length = |seq| tails.iter().find_map(|tail| tail.lexical.length_of(seq));
     for entry in entries {
-        let exact = model.map(|model| exact_of(vector(entry.seq), model.dimension));
+        let exact = model.map(|model| exact_of(vector(entry.seq).as_deref(), model.dimension));
         let codes = exact.as_deref().map(quantise).transpose()?;
         let vectors = exact.as_deref().zip(codes.as_ref());
         let row = draft.add(Part {
@@ -244,6 +290,78 @@ fn copy_rows(
 
 /// Records from which one stretch of a rebuild makes segments.
 const STRETCH: usize = 131_072;
+/// Texts that are embedded together.
+const TEXTS_AT_ONCE: usize = 64;
+/// How often a rebuild says how far it is.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+/// What a rebuild gives.
+pub(super) enum Stage {
+    /// It is at this sequence number.
+    At(u64),
+    /// Segments of a stretch that ends there.
+    Made {
+        made: Vec<(Place, Built)>,
+        upto: u64,
+        last: bool,
+    },
+}
+
+/// A record at a place of the log, with its text; nothing where it is not what was written.
+fn record_of(
+    db: &Beside,
+    tenant: &TenantName,
+    (seq, hash): (u64, &NodeHash),
+) -> Result<Option<(Entry, Option<String>)>, String> {
+    let Some((body, content)) = db.leaf(tenant, seq, hash).map_err(text)? else {
+        return Ok(None);
+    };
+    let Ok(record) = DerivationRecord::decode(&body) else {
+        return Ok(None);
+    };
+    let kept = content.as_ref().map(|c| (&c.salt, c.bytes.as_slice()));
+    Ok(Some(entry_of(seq, record, record_hash(&body), kept)))
+}
+
+/// A stretch while it is read.
+#[derive(Default)]
+struct Stretch {
+    parts: BTreeMap<Place, (Vec<Arc<Entry>>, Tail)>,
+    /// Texts that have no vector yet, in order.
+    waiting: Vec<(Place, u64, String)>,
+}
+
+impl Stretch {
+    fn take(&mut self, entry: Entry, text: Option<String>) {
+        let place = place_of(&entry);
+        let seq = entry.seq;
+        let (entries, _) = self.parts.entry(place.clone()).or_default();
+        entries.push(Arc::new(entry));
+        self.waiting.extend(text.map(|text| (place, seq, text)));
+    }
+
+    fn embed(&mut self, embedding: &Embedding) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let texts: Vec<&str> = waiting.iter().map(|(_, _, text)| text.as_str()).collect();
+        let vectors = embedding.vectors(&texts);
+        for ((place, seq, text), vector) in waiting.iter().zip(vectors) {
+            // A model that failed gets another try.
+            let vector = vector.or_else(|_| embedding.vector(text));
+            if let Some((_, tail)) = self.parts.get_mut(place) {
+                tail.add(*seq, text, &vector);
+            }
+        }
+    }
+
+    fn made(self, model: Option<&ModelId>) -> Result<Vec<(Place, Built)>, String> {
+        let nothing = MadeLate::new();
+        let built = self.parts.into_iter().map(|(place, (entries, tail))| {
+            let built = of_tails(&entries, &[Arc::new(tail)], model, &nothing)?;
+            Ok((place, built))
+        });
+        built.collect()
+    }
+}
 
 /// Makes all segments of a tenant from the log, stretch by stretch. Records that are not what was
 /// written are in none.
@@ -251,44 +369,40 @@ pub(super) fn rebuild(
     db: &Beside,
     (tenant, leaves): (&TenantName, &[NodeHash]),
     embedding: &Embedding,
-    each: &mut dyn FnMut(Vec<(Place, Built)>, u64, bool),
+    each: &dyn Fn(Stage),
 ) -> Result<(), String> {
     let mut next = 0_u64;
+    let mut told = Instant::now();
     let total = leaves.len() as u64;
-    for stretch in leaves.chunks(STRETCH) {
-        let mut parts: BTreeMap<Place, (Vec<Arc<Entry>>, Tail)> = BTreeMap::new();
-        for hash in stretch {
+    for leaves in leaves.chunks(STRETCH) {
+        let mut stretch = Stretch::default();
+        for hash in leaves {
             let seq = next;
             next = next.saturating_add(1);
-            let Some((body, content)) = db.leaf(tenant, seq, hash).map_err(text)? else {
-                continue;
-            };
-            let Ok(record) = DerivationRecord::decode(&body) else {
-                continue;
-            };
-            let place = (
-                tenant.clone(),
-                record.namespace.clone(),
-                Partition::of(record.class),
-            );
-            let kept = content.as_ref().map(|c| (&c.salt, c.bytes.as_slice()));
-            let (entry, found) = entry_of(seq, record, record_hash(&body), kept);
-            let (entries, tail) = parts.entry(place).or_default();
-            if let Some(found) = found {
-                let vector = embedding.vector(&found);
-                tail.add(seq, &found, vector.as_deref());
+            if let Some((entry, text)) = record_of(db, tenant, (seq, hash))? {
+                stretch.take(entry, text);
             }
-            entries.push(Arc::new(entry));
+            if stretch.waiting.len() >= TEXTS_AT_ONCE {
+                stretch.embed(embedding);
+            }
+            if told.elapsed() >= TOLD_EVERY {
+                told = Instant::now();
+                each(Stage::At(next));
+            }
         }
-        let mut made = Vec::new();
-        for (place, (entries, tail)) in parts {
-            let built = of_tails(&entries, &[Arc::new(tail)], embedding.model())?;
-            made.push((place, built));
-        }
-        each(made, next, next == total);
+        stretch.embed(embedding);
+        each(Stage::Made {
+            made: stretch.made(embedding.model())?,
+            upto: next,
+            last: next == total,
+        });
     }
     if leaves.is_empty() {
-        each(Vec::new(), 0, true);
+        each(Stage::Made {
+            made: Vec::new(),
+            upto: 0,
+            last: true,
+        });
     }
     Ok(())
 }

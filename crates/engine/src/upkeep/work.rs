@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The thread beside the writer. It only reads.
 
-use super::build::{Sealing, merge, rebuild, seal};
+use super::build::{Late, Sealing, Stage, made_late, merge, rebuild, seal};
 use crate::embedding::Embedding;
 use crate::index::Place;
 use ancile_core::{Digest, TenantName};
 use ancile_ledger::{LeafKind, NodeHash};
-use ancile_models::ModelId;
 use ancile_store::segment::Built;
 use ancile_store::{Beside, DamageKind, Place as Found};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
@@ -20,7 +19,9 @@ pub(super) enum Job {
         tenant: TenantName,
         upto: u64,
         parts: Vec<Sealing>,
-        model: Option<ModelId>,
+        /// Texts on which the model failed.
+        late: Late,
+        embedding: Embedding,
     },
     /// Make one segment of several.
     Merge {
@@ -62,6 +63,11 @@ pub(super) enum Done {
         made: Vec<(Place, Built)>,
         upto: u64,
         last: bool,
+    },
+    /// How far a rebuild is.
+    Rebuilding {
+        tenant: TenantName,
+        upto: u64,
     },
     Compared {
         tenant: TenantName,
@@ -121,9 +127,14 @@ fn run(dir: &Path, job: Job, say: &dyn Fn(Done)) {
             tenant,
             upto,
             parts,
-            model,
+            late,
+            embedding,
         } => {
-            let made = seal(parts, model.as_ref());
+            let late = match late.is_empty() {
+                true => Ok(BTreeMap::new()),
+                false => beside(dir).and_then(|db| made_late(&db, &tenant, &late, &embedding)),
+            };
+            let made = late.and_then(|late| seal(parts, embedding.model(), &late));
             (
                 tenant.clone(),
                 made.map(|made| Done::Sealed { tenant, upto, made }),
@@ -148,16 +159,20 @@ fn run(dir: &Path, job: Job, say: &dyn Fn(Done)) {
             leaves,
             embedding,
         } => {
-            let mut each = |made, upto, last| {
-                say(Done::Rebuilt {
-                    tenant: tenant.clone(),
-                    made,
-                    upto,
-                    last,
+            let each = |stage| {
+                let tenant = tenant.clone();
+                say(match stage {
+                    Stage::At(upto) => Done::Rebuilding { tenant, upto },
+                    Stage::Made { made, upto, last } => Done::Rebuilt {
+                        tenant,
+                        made,
+                        upto,
+                        last,
+                    },
                 });
             };
             let db = beside(dir);
-            match db.and_then(|db| rebuild(&db, (&tenant, &leaves), &embedding, &mut each)) {
+            match db.and_then(|db| rebuild(&db, (&tenant, &leaves), &embedding, &each)) {
                 Ok(()) => return,
                 Err(fault) => (tenant, Err(fault)),
             }

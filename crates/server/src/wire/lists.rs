@@ -208,6 +208,9 @@ pub(crate) struct IndexBody {
     sealed: u64,
     /// Entries in memory that are in no segment yet.
     recent: u64,
+    /// Entries that are found by their words alone although there is a model: their vectors are of
+    /// another one, or it failed on them; to be made by a rebuild.
+    without_vectors: u64,
     /// Whether segments are made, merged or compared at the moment.
     busy: bool,
     /// Null while the index is not made anew.
@@ -228,6 +231,7 @@ impl From<IndexState> for IndexBody {
             segments: state.segments,
             sealed: state.sealed,
             recent: state.recent,
+            without_vectors: state.without_vectors,
             busy: state.busy,
             rebuild: state
                 .rebuilt
