@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod demo;
 mod failure;
+mod judge;
 mod log;
 mod model;
 mod otlp;

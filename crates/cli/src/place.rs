@@ -239,7 +239,7 @@ pub fn engine_config(home: &Path, settings: &Settings) -> EngineConfig {
         gates: settings.gates,
         screening: settings.screening,
         screen_policy: settings.screen_policy.clone(),
-        judging: ancile_engine::JudgeConfig::default(),
+        judging: settings.judge.config(),
         index: settings.index.clone(),
     }
 }

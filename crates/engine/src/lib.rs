@@ -52,8 +52,8 @@ mod write;
 mod writer;
 
 pub use ancile_screen::{
-    FilteredReply, Judge, JudgeError, JudgeId, JudgeInput, JudgeThresholds, RemovedLink, Score,
-    ScreenPolicy, ScreenPolicyError, Verdict,
+    ESCALATE_FROM, FLAG_FROM, FilteredReply, Judge, JudgeError, JudgeId, JudgeInput,
+    JudgeThresholds, RemovedLink, Score, ScreenPolicy, ScreenPolicyError, Verdict,
 };
 pub use api::Gates;
 pub use audit::{AuditSummary, audit, new_witness_epoch};

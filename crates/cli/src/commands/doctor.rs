@@ -101,6 +101,15 @@ impl Findings {
         for fault in faults {
             self.failure("config", fault);
         }
+        if !config.settings.judge.command.is_empty() {
+            match config.settings.judge.runs() {
+                Ok(()) => self.ok(
+                    "judge",
+                    "its program is there, and nobody else can change it",
+                ),
+                Err(failure) => self.failure("judge", failure),
+            }
+        }
         let Some(path) = config.file else {
             if whole {
                 self.ok(

@@ -3,7 +3,7 @@
 
 use super::sessions::InSession;
 use super::{file_or_stdin, given, json_of};
-use crate::client::query;
+use crate::client::{Client, query};
 use crate::failure::Failure;
 use crate::place::{KeyRole, Place};
 use crate::print::{self, Answer};
@@ -11,6 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Entries that one request imports.
 const BATCH: usize = 64;
@@ -88,23 +89,50 @@ pub fn import(place: &Place, args: &Import) -> Result<Answer, Failure> {
     let mut written = Vec::new();
     for some in entries.chunks(BATCH) {
         let body = json!({ "namespace": args.namespace, "entries": some });
-        let mut answer = server.post("/v1/import", &body)?;
+        let mut answer = taken(&server, &body)?;
         if let Some(list) = answer.get_mut("written").and_then(Value::as_array_mut) {
             written.append(list);
         }
     }
-    let is_shelved = |w: &&Value| w.get("quarantined") == Some(&Value::Bool(true));
-    let shelved = written.iter().filter(is_shelved).count();
-    let (count, value) = (
-        written.len(),
-        json!({ "imported": written.len(), "quarantined": shelved, "skipped": skipped }),
-    );
+    let so = |what: &str| {
+        let is = |w: &&Value| w.get(what) == Some(&Value::Bool(true));
+        written.iter().filter(is).count()
+    };
+    let (count, shelved, pending) = (written.len(), so("quarantined"), so("pending"));
+    let value = json!({
+        "imported": count, "quarantined": shelved, "pending": pending, "skipped": skipped,
+    });
+    let held = match pending {
+        0 => String::new(),
+        pending => format!(", {pending} held until they are judged"),
+    };
     let text = format!(
-        "imported {count} entries as class 4, {shelved} of them quarantined; {skipped} lines \
+        "imported {count} entries as class 4, {shelved} of them quarantined{held}; {skipped} lines \
          skipped: what is not in use, and the ends of pages"
     );
     Ok(Answer::with(value, text))
 }
+
+/// Sends some entries. While as many writes wait for a judge as may, waits until it got on.
+fn taken(server: &Client, body: &Value) -> Result<Value, Failure> {
+    let mut waited = Duration::ZERO;
+    loop {
+        match server.post("/v1/import", body) {
+            Err(busy) if busy.code == JUDGE_BUSY && waited < JUDGE_WAIT_MAX => {
+                std::thread::sleep(JUDGE_PAUSE);
+                waited = waited.saturating_add(JUDGE_PAUSE);
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// The code of the refusal while too many writes wait for a judge.
+const JUDGE_BUSY: &str = "judge_busy";
+/// How long an import waits before it sends the same entries again.
+const JUDGE_PAUSE: Duration = Duration::from_secs(1);
+/// How long it waits in all for a judge that does not get on.
+const JUDGE_WAIT_MAX: Duration = Duration::from_mins(10);
 
 /// The entry in a line: of an export where it is in use, else the line itself where it has a text.
 fn entry_of(line: &Value) -> Option<Value> {

@@ -2,10 +2,14 @@
 //! The one table of settings.
 
 use super::value::{Kind, Value};
-use ancile_engine::{Gates, IndexConfig, Model, SEAL_RECORDS, ScreenPolicy, counts};
+use crate::judge::{self, JudgeSettings};
+use ancile_engine::{
+    ESCALATE_FROM, FLAG_FROM, Gates, IndexConfig, JUDGE_THREADS, JUDGE_TIME_LIMIT_MS, JudgeFailure,
+    Model, PENDING_MAX, SEAL_RECORDS, ScreenPolicy, counts,
+};
 use ancile_server::{Limits, MetricsAccess, limits};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU8, NonZeroU32};
 use std::path::PathBuf;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
@@ -40,6 +44,8 @@ pub struct Settings {
     pub screening: bool,
     /// What follows from what screening finds.
     pub screen_policy: ScreenPolicy,
+    /// What judges contents, and what follows.
+    pub judge: JudgeSettings,
     /// How recall finds entries.
     pub index: IndexConfig,
     /// What is logged.
@@ -75,6 +81,7 @@ impl Default for Settings {
             gates: Gates::Enforce,
             screening: true,
             screen_policy: ScreenPolicy::default(),
+            judge: JudgeSettings::default(),
             index: IndexConfig::default(),
             log_level: LOG_LEVEL.to_owned(),
             log_format: LogFormat::Auto,
@@ -104,13 +111,14 @@ impl Settings {
             bodies_bytes,
             ..
         } = self.limits;
-        if bodies_bytes >= body_bytes {
-            return Vec::new();
-        }
-        vec![format!(
-            "`limits.bodies_bytes` is {bodies_bytes} bytes and `limits.body_bytes` {body_bytes}, \
-             so that the longest body finds no room; raise the first or lower the second"
-        )]
+        let room = (bodies_bytes < body_bytes).then(|| {
+            format!(
+                "`limits.bodies_bytes` is {bodies_bytes} bytes and `limits.body_bytes` \
+                 {body_bytes}, so that the longest body finds no room; raise the first or lower \
+                 the second"
+            )
+        });
+        room.into_iter().chain(self.judge.faults()).collect()
     }
 }
 
@@ -183,6 +191,104 @@ pub const SETTINGS: &[Setting] = &[
             if let Ok(policy) = value.text().parse() {
                 to.screen_policy = policy;
             }
+        },
+    },
+    Setting {
+        key: "judge.command",
+        kind: Kind::Form {
+            due: "the absolute path of a program and its arguments, with blanks between them, or \
+                  nothing",
+            check: judge::check,
+        },
+        unit: "",
+        default: Value::fixed(""),
+        what: "The program that judges a text: it is given it on standard input and prints a \
+               score, a whole number of 0 to 1000; no shell reads the command.",
+        put: |to, value| {
+            let words = value.text().split_ascii_whitespace();
+            to.judge.command = words.map(str::to_owned).collect();
+        },
+    },
+    Setting {
+        key: "judge.name",
+        kind: Kind::Form {
+            due: "a name and a version, such as `guard-7b/2`",
+            check: |text| match judge::id_of(text) {
+                Some(_) => Ok(()),
+                None => Err("it is no name of `A-Z a-z 0-9 . _ -`, a `/` and a number".to_owned()),
+            },
+        },
+        unit: "",
+        default: Value::fixed(judge::ID),
+        what: "What verdicts call the judge; give one that can score otherwise another version.",
+        put: |to, value| to.judge.id = judge::id_of(value.text()),
+    },
+    Setting {
+        key: "judge.flag_per_mille",
+        kind: PER_MILLE,
+        unit: "per mille",
+        default: Value::Whole(FLAG_FROM as u64),
+        what: "Score from which a text is flagged.",
+        put: |to, value| to.judge.flag = value.per_mille(),
+    },
+    Setting {
+        key: "judge.quarantine_per_mille",
+        kind: PER_MILLE,
+        unit: "per mille",
+        default: Value::Whole(ESCALATE_FROM as u64),
+        what: "Score from which a text goes to the quarantine shelf.",
+        put: |to, value| to.judge.quarantine = value.per_mille(),
+    },
+    Setting {
+        key: "judge.on_failure",
+        kind: Kind::OneOf(&["quarantine", FALL_BACK]),
+        unit: "",
+        default: Value::fixed("quarantine"),
+        what: "What follows where the judge gives no score: the text goes to the quarantine shelf, \
+               or is used and flagged as the rules left it.",
+        put: |to, value| {
+            to.judge.on_failure = match value.text() {
+                FALL_BACK => JudgeFailure::FallBack,
+                _ => JudgeFailure::Quarantine,
+            };
+        },
+    },
+    Setting {
+        key: "judge.timeout_milliseconds",
+        kind: Kind::Whole {
+            min: 1,
+            max: 600_000,
+        },
+        unit: "milliseconds",
+        default: Value::Whole(JUDGE_TIME_LIMIT_MS.get() as u64),
+        what: "How long the judge may take for one text; then it is ended and gave no score.",
+        put: |to, value| {
+            to.judge.time_limit_ms = NonZeroU32::new(value.count()).unwrap_or(JUDGE_TIME_LIMIT_MS);
+        },
+    },
+    Setting {
+        key: "judge.threads",
+        kind: Kind::Whole { min: 1, max: 64 },
+        unit: "threads",
+        default: Value::Whole(JUDGE_THREADS.get() as u64),
+        what: "How many texts are judged at the same time.",
+        put: |to, value| {
+            let threads = u8::try_from(value.whole()).ok().and_then(NonZeroU8::new);
+            to.judge.threads = threads.unwrap_or(JUDGE_THREADS);
+        },
+    },
+    Setting {
+        key: "judge.pending_max",
+        kind: Kind::Whole {
+            min: 1,
+            max: 1_000_000,
+        },
+        unit: "writes",
+        default: Value::Whole(PENDING_MAX.get() as u64),
+        what: "Most writes of one tenant that wait for the judge; further ones are answered with \
+               429.",
+        put: |to, value| {
+            to.judge.pending_max = NonZeroU32::new(value.count()).unwrap_or(PENDING_MAX);
         },
     },
     Setting {
@@ -409,6 +515,10 @@ const RATE: Kind = Kind::Whole {
 };
 /// A time-out.
 const SECONDS: Kind = Kind::Whole { min: 1, max: 600 };
+/// A score, or a threshold of scores.
+const PER_MILLE: Kind = Kind::Whole { min: 1, max: 1_000 };
+/// What the rules left holds.
+const FALL_BACK: &str = "fall_back";
 /// The gates only log.
 const LOG_ONLY: &str = "log_only";
 

@@ -161,6 +161,45 @@ fn bodies_together_have_room_for_the_longest() {
 }
 
 #[test]
+fn thresholds_of_a_judge_are_in_order() {
+    let at = |flag: &str, quarantine: &str| {
+        let home = Home::with("");
+        let flags = [
+            ("judge.flag_per_mille", flag),
+            ("judge.quarantine_per_mille", quarantine),
+        ];
+        home.faults(&flags, &[])
+    };
+    assert_eq!((at("800", "800"), at("1", "1000")), (vec![], vec![]));
+    assert_eq!(
+        at("801", "800"),
+        [
+            "`judge.flag_per_mille` and `judge.quarantine_per_mille` do not fit together: \
+             thresholds flag 801 and escalate 800 per mille; give 1 <= flag <= escalate <= 1000"
+        ]
+    );
+}
+
+#[test]
+fn a_command_of_a_judge_is_taken_apart_at_its_blanks() {
+    let home = Home::with("[judge]\ncommand = \" /usr/bin/python3 -I  /etc/judge.py \"\n");
+    let (config, faults) = home.read(&[], &[]);
+    assert_eq!(faults, []);
+    let judge = config.settings.judge;
+    assert_eq!(judge.command, ["/usr/bin/python3", "-I", "/etc/judge.py"]);
+    let said = Home::with("[judge]\ncommand = \"judge.py\"\nname = \"guard\"\n").faults(&[], &[]);
+    let starts = |at: usize, text: &str| assert!(said[at].starts_with(text), "{said:#?}");
+    starts(
+        0,
+        "`judge.command` in `ancile.toml` line 2 is `judge.py`: its path is not absolute; it takes",
+    );
+    starts(
+        1,
+        "`judge.name` in `ancile.toml` line 3 is `guard`: it is no name",
+    );
+}
+
+#[test]
 fn a_file_that_does_not_read_is_refused() {
     let said = Home::with("[limits\n").faults(&[], &[]);
     assert!(
@@ -198,9 +237,14 @@ fn every_row_puts_its_value_somewhere_and_the_defaults_are_those_of_the_program(
             }
             Kind::Address => Value::fixed("[::1]:1"),
             Kind::Form { check, .. } => {
-                let other = ["error", "secret=reject", "http://[::1]:1"]
-                    .iter()
-                    .find(|text| check(text).is_ok());
+                let others = [
+                    "error",
+                    "secret=reject",
+                    "http://[::1]:1",
+                    "/bin/judge",
+                    "a/2",
+                ];
+                let other = others.iter().find(|text| check(text).is_ok());
                 Value::fixed(other.unwrap())
             }
         };

@@ -73,6 +73,11 @@ impl Value {
         u32::try_from(self.whole()).unwrap_or(u32::MAX)
     }
 
+    /// A number per mille.
+    pub fn per_mille(&self) -> u16 {
+        u16::try_from(self.whole()).unwrap_or(u16::MAX)
+    }
+
     /// Whether it is on.
     pub const fn is_on(&self) -> bool {
         matches!(self, Self::Switch(true))

@@ -634,7 +634,7 @@ fn a_namespace_is_exported_and_comes_back_as_class_4() {
     let imported = scene.json(&["import", "all.ndjson"]);
     assert_eq!(
         imported,
-        json!({"imported": 3, "quarantined": 0, "skipped": 2})
+        json!({"imported": 3, "quarantined": 0, "pending": 0, "skipped": 2})
     );
     let list = scene.json(&["entry", "list", "--limit", "3"]);
     for (at, item) in list["items"].as_array().unwrap().iter().enumerate() {

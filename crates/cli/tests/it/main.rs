@@ -12,6 +12,7 @@ mod commands;
 mod config;
 mod demo;
 mod doctor;
+mod judge;
 mod logs;
 mod once;
 #[cfg(feature = "otlp")]
@@ -39,6 +40,7 @@ fn every_file_here_is_compiled() {
             "config.rs",
             "demo.rs",
             "doctor.rs",
+            "judge.rs",
             "logs.rs",
             "main.rs",
             "once.rs",
