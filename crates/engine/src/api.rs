@@ -193,7 +193,8 @@ pub struct EntryView {
     pub text: Option<String>,
     /// For a task: when it is due and what it does.
     pub task: Option<TaskSpec>,
-    /// What a judge said of it; for user and operator credentials only.
+    /// What a judge said of it, where it did not just let it pass; for user and operator
+    /// credentials only.
     pub judged: Option<Judgement>,
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct SourceRow {
 pub(crate) const SHELF_LINEAGE: &str = "lineage:";
 
 /// Why an entry is on the shelf.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shelf {
     pub reason: String,
     pub rules: Vec<String>,
@@ -119,7 +119,7 @@ pub(crate) struct Replacement {
 }
 
 /// What became of an entry after it was written.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     /// Why a later event put it on the shelf.
     pub shelf: Option<Arc<Shelf>>,
@@ -140,7 +140,7 @@ pub(crate) struct Fate {
     pub stood: bool,
     /// It is held until it is judged.
     pub pending: bool,
-    /// What a judge said of it.
+    /// What a judge said of it, where that was not to allow it.
     pub judged: Option<Arc<Judgement>>,
 }
 

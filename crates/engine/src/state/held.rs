@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is held until it is judged.
 
-use super::{State, Tenant};
+use super::{Fate, State, Tenant};
 use crate::event::Event;
 use crate::judging::{Held, Judgement};
 use ancile_core::{EntryId, TenantName};
@@ -41,7 +41,10 @@ impl Tenant {
                     self.edit_fate(entry, |fate| fate.shelf = Some(Arc::new(shelf)));
                     self.shelf.insert_mut(*entry, ());
                 }
-                self.edit_fate(entry, |fate| fate.judged = Some(Arc::new(judgement)));
+                // Most is allowed, and what a judge said of it stays in the log alone.
+                if *verdict != Verdict::Allow {
+                    self.edit_fate(entry, |fate| fate.judged = Some(Arc::new(judgement)));
+                }
             }
             _ => return Err("not an event of what is held".to_owned()),
         }
@@ -52,6 +55,9 @@ impl Tenant {
     pub(super) fn let_go(&mut self, id: &EntryId) {
         if self.pending.remove_mut(id) {
             self.edit_fate(id, |fate| fate.pending = false);
+            if self.fate(id) == Fate::default() {
+                self.fates.remove_mut(id);
+            }
         }
     }
 }

@@ -182,7 +182,7 @@ pub(crate) struct EntryBody {
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<TaskSpecBody>,
-    /// What a judge said of it; to people only, and only where one was to say something.
+    /// What a judge said of it, where it did not just let it pass; to people only.
     #[serde(skip_serializing_if = "Option::is_none")]
     judged: Option<JudgedBody>,
 }
@@ -195,7 +195,7 @@ struct JudgedBody {
     /// Its score, per mille; null where it gave none.
     #[schemars(range(max = 1_000))]
     score: Option<u16>,
-    /// What followed: `allow`, `flag` or `quarantine`.
+    /// What followed: `flag` or `quarantine`.
     verdict: &'static str,
     /// Why there is no score.
     failure: Option<String>,

@@ -114,19 +114,7 @@ fn a_write_that_waits_for_a_judge_is_answered_with_202() {
     judge.tell();
     let seen = settled(&w, &written);
     assert_eq!(seen["state"], "current");
-    let judged = &seen["judged"];
-    let said = [
-        &judged["judge"],
-        &judged["score"],
-        &judged["verdict"],
-        &judged["failure"],
-    ];
-    assert_eq!(
-        said,
-        [&json!("told/7"), &json!(0), &json!("allow"), &Value::Null]
-    );
-    assert!(judged["at"].is_i64());
-    assert_eq!(entry(&w, &w.model, &written).get("judged"), None);
+    assert_eq!(seen.get("judged"), None, "nothing to say");
     assert_eq!(recalled(&w), 1);
 }
 
@@ -247,6 +235,17 @@ fn a_person_releases_and_discards_what_is_pending_and_nobody_else_does() {
     let shelved = settled(&w, &third);
     let said = (&shelved["state"], &shelved["state_reason"]);
     assert_eq!(said, (&json!("quarantined"), &json!("judge at write")));
+    let judged = &shelved["judged"];
+    let said = ["judge", "score", "verdict", "failure"].map(|name| judged[name].clone());
+    let due = [
+        json!("told/7"),
+        json!(900),
+        json!("quarantine"),
+        Value::Null,
+    ];
+    assert_eq!(said, due);
+    assert!(judged["at"].is_i64());
+    assert_eq!(entry(&w, &w.model, &third).get("judged"), None);
     assert_eq!(entry(&w, &w.user, &free)["state"], "current");
     assert_eq!(entry(&w, &w.user, &gone)["state"], "discarded");
 }
