@@ -30,8 +30,8 @@ mod reading {
             let mut member = wheel
                 .by_index(index)
                 .map_err(|fault| unread(path, &fault))?;
-            let last = member.name().rsplit('/').next();
-            if last != Some(file.name) {
+            let name = member.name().map_err(|fault| unread(path, &fault))?;
+            if name.rsplit('/').next() != Some(file.name) {
                 continue;
             }
             if member.size() == file.bytes {
