@@ -60,10 +60,7 @@ impl Judgement {
         let (reason, rule) = match &self.failure {
             _ if self.verdict < Verdict::Quarantine => return None,
             None => ("judge at write".to_owned(), RULE_ESCALATED),
-            Some(failure) => (
-                format!("judge at write: no verdict ({failure})"),
-                RULE_FAILED,
-            ),
+            Some(failure) => (format!("judge at write: no score ({failure})"), RULE_FAILED),
         };
         Some(Shelf {
             reason,

@@ -315,7 +315,7 @@ fn without_a_judge_nothing_stays_held() {
             let (state, verdict) = match on_failure {
                 JudgeFailure::FallBack => (EntryState::Current, Verdict::Flag),
                 JudgeFailure::Quarantine => (
-                    shelved("judge at write: no verdict (no_judge)"),
+                    shelved("judge at write: no score (no_judge)"),
                     Verdict::Quarantine,
                 ),
             };
@@ -348,7 +348,7 @@ fn a_dropped_handle_lets_go_of_the_store_though_the_judge_hangs() {
     let token = std::fs::read_to_string(home.join("keys/user.key")).unwrap();
     let user = engine.authenticate(token.trim()).unwrap();
     let view = engine.entry(&user, one).unwrap();
-    assert_eq!(view.state, shelved("judge at write: no verdict (no_judge)"));
+    assert_eq!(view.state, shelved("judge at write: no score (no_judge)"));
 }
 
 #[test]

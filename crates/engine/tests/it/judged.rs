@@ -191,7 +191,7 @@ fn where_a_judge_fails_the_entry_goes_to_the_shelf() {
         // The thread lives on, whatever happened to the one before.
         for _ in 0..3 {
             let id = from_the_web(&w, PAGE).id;
-            let reason = format!("judge at write: no verdict ({failure})");
+            let reason = format!("judge at write: no score ({failure})");
             assert_eq!(settled(&w, id), shelved(&reason));
             let judged = w.engine.entry(&w.user, id).unwrap().judged.unwrap();
             assert_eq!(judged.failure.as_deref(), Some(failure));
@@ -227,7 +227,7 @@ fn a_judge_that_does_not_return_fails_and_its_late_answer_counts_for_nothing() {
     };
     let w = World::judged(config);
     let first = from_the_web(&w, PAGE).id;
-    let late = shelved("judge at write: no verdict (timed_out)");
+    let late = shelved("judge at write: no score (timed_out)");
     assert_eq!(settled(&w, first), late);
     // Its one thread hangs: what comes then waits as long, and no longer.
     let second = from_the_web(&w, "The lighthouse is closed in winter.").id;
