@@ -14,7 +14,8 @@ pub use lists::{
 pub use report::{REPORT_ROWS_MAX, RefusalCount, RefusalReport, ToolMode, ToolView};
 pub use step::{
     BoundSpec, CallAnswer, ContextPack, Explained, Expose, ExposureKind, Filter, PackItem, Propose,
-    Reason, Recall, StepAnswer, StepOp, StepResult, TaskSpec, ToolResult, Write, Written,
+    Reason, Recall, ShownFinding, StepAnswer, StepOp, StepResult, TaskSpec, ToolResult, Write,
+    Written,
 };
 
 use crate::counts::SlowCommit;
@@ -32,6 +33,8 @@ pub const CONTENT_BYTES_MAX: usize = 65_536;
 pub const QUERY_BYTES_MAX: usize = 4_096;
 /// Most operations in one step.
 pub const STEP_OPS_MAX: usize = 64;
+/// Most findings told of one text that was reported as shown.
+pub const FINDINGS_TOLD_MAX: usize = 16;
 /// Most entries of one batch.
 pub const BATCH_ENTRIES_MAX: usize = 256;
 /// Most values that one endorsement names.
@@ -153,6 +156,8 @@ pub struct SessionView {
     pub exposure_root: Digest,
     /// Length of its exposure log.
     pub exposure_len: u64,
+    /// Exposures in which screening found something.
+    pub flagged: u64,
     /// Permitted calls whose result was not reported yet.
     pub outstanding: Vec<PermitId>,
 }

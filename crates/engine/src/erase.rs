@@ -132,7 +132,7 @@ fn descendants(
                 let (root, length) = record.exposure();
                 known.sessions.get(&id)?.exposed(&root, length)
             });
-            let shown = shown.unwrap_or_default().iter().copied();
+            let shown = shown.into_iter().flatten().copied();
             let copied = known.endorsements.get(&hash).map(|act| act.of);
             if record
                 .explicit()
@@ -172,7 +172,7 @@ fn descendant(entry: &Entry) -> Descendant {
 /// Open sessions that keep texts and were shown an entry: its text may be among them.
 fn open_sessions_with(tenant: &Tenant, hash: &Digest) -> Vec<SessionId> {
     let keeps = |s: &&Arc<crate::session::Session>| {
-        !s.closed && !s.text_leaves.is_empty() && s.shown().contains(hash)
+        !s.closed && !s.text_leaves.is_empty() && s.shown().any(|shown| shown == hash)
     };
     tenant
         .sessions

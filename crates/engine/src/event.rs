@@ -109,6 +109,13 @@ pub(crate) struct Shown {
     /// own arguments were grounded.
     #[serde(default, skip_serializing_if = "is_false")]
     pub alone: bool,
+    /// Ids of the screening rules that hit, sorted, at most 16; none for an entry, whose record
+    /// has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
+    /// Version of the screening rules; 0 where the text was not screened as it was shown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub screening: u32,
 }
 
 #[expect(
@@ -117,6 +124,14 @@ pub(crate) struct Shown {
 )]
 const fn is_false(flag: &bool) -> bool {
     !*flag
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A decision on a call.

@@ -4,6 +4,7 @@
 
 use crate::act::{self, FIRED, PENDING, Scene, effect_and_coverage, reason};
 use crate::api::{CallAnswer, FireAnswer, Gates, Propose, Reason, SessionOpened, SessionSpec};
+use crate::before::Noted;
 use crate::content::Content;
 use crate::counts::Integrity;
 use crate::event::Event;
@@ -305,6 +306,7 @@ fn run(
             String::new()
         },
         alone: false,
+        noted: Noted::default(),
         text: content.screened(),
     };
     turn.expose(&key.tenant, session.id, vec![item], None)?;

@@ -10,6 +10,7 @@ mod admin;
 pub mod api;
 mod audit;
 mod backup;
+mod before;
 mod caller;
 mod config;
 mod content;
@@ -127,7 +128,7 @@ pub struct Engine {
     writer: Writer,
     keys: KeyTable,
     counts: Arc<Counts>,
-    embedding: embedding::Embedding,
+    before: before::Before,
     gates: Gates,
     thread: Arc<Mutex<Option<JoinHandle<()>>>>,
     /// None where what is held is left as it is.
@@ -206,9 +207,8 @@ impl Engine {
 
     /// The same, and leaves held what is held for a judge.
     pub(crate) fn open_unjudged(config: EngineConfig) -> Result<(Self, OpenReport), Refusal> {
-        let screener = screened::screener(&config)?;
-        let embedding = config.index.model.embedding()?;
-        let core = Core::open(&config, screener, embedding.clone())?;
+        let before = before::Before::open(&config)?;
+        let core = Core::open(&config, before.screener.clone(), before.embedding.clone())?;
         let report = OpenReport {
             witness_behind: core.report.witness == ancile_ledger::WitnessState::OneBehind,
             damage: core.problems_found(),
@@ -222,7 +222,7 @@ impl Engine {
                 writer,
                 keys,
                 counts,
-                embedding,
+                before,
                 gates: config.gates,
                 thread,
                 judges: None,
@@ -346,7 +346,7 @@ impl Engine {
     ) -> Result<StepAnswer, Refusal> {
         let token = token.to_owned();
         let asked = Instant::now();
-        self.embedding.warm_for(&ops);
+        let ops = self.before.step(by, ops);
         let answer = self.with(by, move |t, k| step::step(t, k, id, &token, ops));
         if answer.is_ok() {
             self.counts.step_took(asked.elapsed());
@@ -356,7 +356,7 @@ impl Engine {
 
     /// Writes an entry outside a session.
     pub fn write(&self, by: &Caller, op: Write) -> Result<Written, Refusal> {
-        self.embedding.warm([op.text.as_str()]);
+        self.before.embedding.warm([op.text.as_str()]);
         self.with(by, move |t, k| write::write(t, k, None, op))
     }
 
@@ -367,7 +367,7 @@ impl Engine {
         namespace: NamespaceName,
         op: Recall,
     ) -> Result<ContextPack, Refusal> {
-        self.embedding.warm([op.query.as_str()]);
+        self.before.embedding.warm([op.query.as_str()]);
         self.with(by, move |t, k| recall::for_person(t, k, &namespace, &op))
     }
 

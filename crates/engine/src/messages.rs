@@ -9,6 +9,7 @@ use crate::api::{
     Added, ChatMessage, ChatRole, Expose, ExposureKind, Fact, MESSAGES_MAX, MessageAdded,
     SessionSpec, ToolResult, Write, Written,
 };
+use crate::before::Noted;
 use crate::refusal::{Fault, Refusal};
 use crate::result::take_result;
 use crate::state::Key;
@@ -97,21 +98,28 @@ fn one(turn: &mut Turn<'_>, at: &In<'_>, message: ChatMessage) -> Result<Message
     };
     let (shown, kept) = match role {
         ChatRole::User => (
-            Some(step::expose(turn, at, shown(ExposureKind::UserTurn, None))?),
+            Some(step::expose(
+                turn,
+                at,
+                shown(ExposureKind::UserTurn, None),
+                Noted::default(),
+            )?),
             Some(Channel::User),
         ),
         ChatRole::System => {
             let shown = shown(ExposureKind::SystemPrompt, None);
-            (Some(step::expose(turn, at, shown)?), None)
+            (Some(step::expose(turn, at, shown, Noted::default())?), None)
         }
         // Its own words show an agent nothing new.
         ChatRole::Assistant => (None, Some(Channel::Agent)),
         ChatRole::Tool => {
             let class = match permit {
-                Some(permit) => take_result(turn, at, permit, ToolResult::Text(content.clone()))?,
+                Some(permit) => {
+                    take_result(turn, at, (permit, ToolResult::Text(content.clone())), &[])?
+                }
                 None => {
                     let shown = shown(ExposureKind::Text, Some(Channel::Tool));
-                    Some(step::expose(turn, at, shown)?)
+                    Some(step::expose(turn, at, shown, Noted::default())?)
                 }
             };
             (class, Some(Channel::Tool))
@@ -165,7 +173,7 @@ fn extracted(
         text: words,
         locator: String::new(),
     };
-    step::expose(turn, &alone, seen)?;
+    step::expose(turn, &alone, seen, Noted::default())?;
     let mut op = memory(Channel::Agent, fact.text, String::new());
     // What the turn is worth bounds the fact once more: a quarantined or weaker one shows in it.
     op.parents = shown.written.iter().map(|w| w.hash).collect();

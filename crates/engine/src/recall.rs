@@ -5,6 +5,7 @@
 mod find;
 
 use crate::api::{BoundSpec, ContextPack, Explained, Gates, PackItem, QUERY_BYTES_MAX, Recall};
+use crate::before::Noted;
 use crate::counts::Total;
 use crate::event::Event;
 use crate::home::random;
@@ -125,6 +126,7 @@ fn show(
                 String::new()
             },
             alone: false,
+            noted: Noted::default(),
             text: f.text.shown.clone(),
         }
     });
@@ -142,6 +144,7 @@ fn show(
             values: Vec::new(),
             grounds: "text".to_owned(),
             alone: false,
+            noted: Noted::default(),
             text,
         })
     });

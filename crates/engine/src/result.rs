@@ -2,6 +2,7 @@
 //! What a permitted call gave, as it counts for the session and for grounding.
 
 use crate::api::{CONTENT_BYTES_MAX, ToolResult};
+use crate::before::Noted;
 use crate::event::Event;
 use crate::refusal::{Fault, Refusal};
 use crate::session::Session;
@@ -18,8 +19,8 @@ use ancile_core::{
 pub(crate) fn take_result(
     turn: &mut Turn<'_>,
     at: &In<'_>,
-    permit: PermitId,
-    result: ToolResult,
+    (permit, result): (PermitId, ToolResult),
+    noted: &[Noted],
 ) -> Result<Option<AuthorityClass>, Refusal> {
     let session = at.session(turn)?;
     let tenant = turn.tenant(&at.key.tenant)?;
@@ -37,12 +38,14 @@ pub(crate) fn take_result(
         ToolResult::NotShown => Vec::new(),
         ToolResult::Text(text) => {
             let field = FieldName::new("text").map_err(|e| crate::turn::internal(&e))?;
-            result_items(turn, at, (&permit, &row), &field, text)?
+            let items = result_items(turn, at, (&permit, &row), &field, text)?;
+            with_note(items, noted.first())
         }
         ToolResult::Fields(fields) => {
             let mut items = Vec::new();
-            for (field, text) in fields {
-                items.extend(result_items(turn, at, (&permit, &row), &field, text)?);
+            for (place, (field, text)) in fields.into_iter().enumerate() {
+                let shown = result_items(turn, at, (&permit, &row), &field, text)?;
+                items.extend(with_note(shown, noted.get(place)));
             }
             items
         }
@@ -63,6 +66,14 @@ pub(crate) fn take_result(
     }
     turn.expose(&at.key.tenant, at.id, items, Some(permit))?;
     Ok(Some(class))
+}
+
+/// Exposures of one text, with what screening says of it.
+fn with_note(mut items: Vec<Exposure>, noted: Option<&Noted>) -> Vec<Exposure> {
+    if let Some(noted) = noted {
+        items.iter_mut().for_each(|item| item.noted = noted.clone());
+    }
+    items
 }
 
 /// One field of a result as it is shown. A value that leaves room for words, such as a name or a
@@ -116,6 +127,7 @@ fn result_items(
         values: values_of(turn, class, &text),
         grounds,
         alone: decided.grounded,
+        noted: Noted::default(),
         text,
     };
     let wordy = evidence

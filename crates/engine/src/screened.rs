@@ -142,7 +142,7 @@ pub(crate) fn screening(turn: &Turn<'_>, text: &str, channel: Channel) -> Option
     Some(screener.screen(&input(text, channel)))
 }
 
-const fn input(text: &str, channel: Channel) -> ScreenInput<'_> {
+pub(crate) const fn input(text: &str, channel: Channel) -> ScreenInput<'_> {
     ScreenInput {
         text,
         channel,
@@ -151,7 +151,7 @@ const fn input(text: &str, channel: Channel) -> ScreenInput<'_> {
 }
 
 /// The ids of the rules that hit, sorted, each once.
-fn rules_of(screening: &Screening) -> Vec<Box<str>> {
+pub(crate) fn rules_of(screening: &Screening) -> Vec<Box<str>> {
     let ids: BTreeSet<&str> = screening.findings.iter().map(|f| f.rule.as_str()).collect();
     ids.into_iter().take(RULES_MAX).map(Into::into).collect()
 }

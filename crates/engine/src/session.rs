@@ -90,10 +90,12 @@ pub(crate) struct Session {
     pub root: Digest,
     /// Number of exposures.
     pub len: u64,
+    /// How many of them screening found something in.
+    pub flagged: u64,
     /// After each exposure: its root, and how many of `shown` there were.
-    marks: Arc<Vec<(Digest, usize)>>,
+    marks: VectorSync<(Digest, usize)>,
     /// Record hashes of the entries that were shown, in order.
-    shown: Arc<Vec<Digest>>,
+    shown: VectorSync<Digest>,
     pub outstanding: BTreeSet<PermitId>,
     grounds: VectorSync<Arc<GroundItem>>,
     /// Class 4 was shown: from here on only user turns, and reads whose own arguments were
@@ -105,7 +107,7 @@ pub(crate) struct Session {
     pub weakest: Vec<ShownFrom>,
     pub asks: Vec<ApprovalId>,
     /// Leaves beside which texts are kept until the session closes.
-    pub text_leaves: Vec<u64>,
+    pub text_leaves: VectorSync<u64>,
 }
 
 impl Session {
@@ -128,15 +130,16 @@ impl Session {
             anchored: false,
             root: Digest::sha256(b"ancile exposure log v1"),
             len: 0,
-            marks: Arc::default(),
-            shown: Arc::default(),
+            flagged: 0,
+            marks: VectorSync::new_sync(),
+            shown: VectorSync::new_sync(),
             outstanding: BTreeSet::new(),
             grounds: VectorSync::new_sync(),
             saw_untrusted: false,
             untrusted_values: HashTrieSetSync::new_sync(),
             weakest: Vec::new(),
             asks: Vec::new(),
-            text_leaves: Vec::new(),
+            text_leaves: VectorSync::new_sync(),
         }
     }
 
@@ -194,19 +197,25 @@ impl Session {
     }
 
     /// The records shown up to a length, if the log has this root there.
-    pub(crate) fn exposed(&self, root: &Digest, len: u64) -> Option<&[Digest]> {
+    pub(crate) fn exposed<'s>(
+        &'s self,
+        root: &Digest,
+        len: u64,
+    ) -> Option<impl Iterator<Item = &'s Digest> + use<'s>> {
+        let count = self.exposed_count(root, len)?;
+        Some(self.shown.iter().take(count))
+    }
+
+    /// How many records were shown up to a length, if the log has this root there.
+    pub(crate) fn exposed_count(&self, root: &Digest, len: u64) -> Option<usize> {
         let at = usize::try_from(len.checked_sub(1)?).ok()?;
         let (mark, count) = self.marks.get(at)?;
-        if mark == root {
-            self.shown.get(..*count)
-        } else {
-            None
-        }
+        (mark == root).then_some(*count)
     }
 
     /// All records shown so far.
-    pub(crate) fn shown(&self) -> &[Digest] {
-        &self.shown
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Digest> {
+        self.shown.iter()
     }
 
     /// Takes one exposure. `text` is what it grounds, where it does.
@@ -218,10 +227,13 @@ impl Session {
         self.root = Digest::sha256(&chained);
         self.len = self.len.saturating_add(1);
         if let Some(entry) = item.entry {
-            Arc::make_mut(&mut self.shown).push(entry);
+            self.shown.push_back_mut(entry);
         }
         let count = self.shown.len();
-        Arc::make_mut(&mut self.marks).push((self.root, count));
+        self.marks.push_back_mut((self.root, count));
+        self.flagged = self
+            .flagged
+            .saturating_add(u64::from(!item.rules.is_empty()));
         let roots = roots_from_text(&item.roots);
         let before = match item.alone {
             true => None,

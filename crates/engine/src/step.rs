@@ -3,9 +3,10 @@
 //! order, in one transaction.
 
 use crate::api::{
-    CONTENT_BYTES_MAX, Expose, ExposureKind, STEP_OPS_MAX, SessionOpened, SessionSpec, SessionView,
-    StepAnswer, StepOp, StepResult,
+    CONTENT_BYTES_MAX, Expose, ExposureKind, KeySpec, STEP_OPS_MAX, SessionOpened, SessionSpec,
+    SessionView, StepAnswer, StepOp, StepResult,
 };
+use crate::before::{Noted, Prepared, told};
 use crate::event::Event;
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
@@ -98,6 +99,7 @@ pub(crate) fn view(session: &Session, tenant: &Tenant) -> SessionView {
         why: session.why(class),
         exposure_root: session.root,
         exposure_len: session.len,
+        flagged: session.flagged,
         outstanding: session.outstanding.iter().copied().collect(),
     }
 }
@@ -147,7 +149,7 @@ pub(crate) fn step(
     key: &Key,
     id: SessionId,
     token: &str,
-    ops: Vec<StepOp>,
+    ops: Vec<Prepared>,
 ) -> Result<StepAnswer, Refusal> {
     let session = turn.session(key, &id, token)?;
     turn.reach(key, &session.spec.namespace, false)?;
@@ -176,9 +178,12 @@ pub(crate) fn step(
     })
 }
 
-fn one(turn: &mut Turn<'_>, at: &In<'_>, op: StepOp) -> Result<StepResult, Refusal> {
+fn one(turn: &mut Turn<'_>, at: &In<'_>, (op, noted): Prepared) -> Result<StepResult, Refusal> {
     Ok(match op {
-        StepOp::Expose(op) => StepResult::Exposed(expose(turn, at, op)?),
+        StepOp::Expose(op) => {
+            let first = noted.first().cloned().unwrap_or_default();
+            StepResult::Exposed(expose(turn, at, op, first)?, told(at.key, noted))
+        }
         StepOp::Recall(op) => StepResult::Recalled(recall::in_session(turn, at, &op)?),
         StepOp::Call(op) => StepResult::Called(act::propose(turn, at, op)?),
         StepOp::Redeem(permit, call) => {
@@ -186,7 +191,8 @@ fn one(turn: &mut Turn<'_>, at: &In<'_>, op: StepOp) -> Result<StepResult, Refus
             StepResult::Redeemed
         }
         StepOp::Result(permit, result) => {
-            StepResult::ResultTaken(result::take_result(turn, at, permit, result)?)
+            let class = result::take_result(turn, at, (permit, result), &noted)?;
+            StepResult::ResultTaken(class, told(at.key, noted))
         }
         StepOp::Write(op) => StepResult::Written(write::write(turn, at.key, Some(at.id), op)?),
     })
@@ -202,6 +208,17 @@ struct Weight {
     grounds: bool,
 }
 
+/// The channel by which what a host reports came in, by its key alone.
+pub(crate) fn channel_of(spec: &KeySpec, op: &Expose) -> Channel {
+    let grant = write::grant(spec);
+    match op.kind {
+        ExposureKind::UserTurn => grant.channel(Some(Channel::User)),
+        ExposureKind::SystemPrompt | ExposureKind::ToolList => Channel::Source,
+        ExposureKind::Text => grant.channel(op.channel.or(Some(Channel::Unknown))),
+        ExposureKind::PeerMessage => Channel::PeerAgent,
+    }
+}
+
 /// Weighs what a host reports. A tool list counts as approved only if it is, byte for byte, the
 /// manifest that the operator set: descriptions from elsewhere are untrusted, and none grounds.
 fn weight(turn: &Turn<'_>, at: &In<'_>, op: &Expose) -> Result<Weight, Refusal> {
@@ -214,10 +231,9 @@ fn weight(turn: &Turn<'_>, at: &In<'_>, op: &Expose) -> Result<Weight, Refusal> 
         roots: RootSet::Untrusted,
         grounds: false,
     };
-    let grant = write::grant(spec);
+    let channel = channel_of(spec, op);
     Ok(match op.kind {
         ExposureKind::UserTurn => {
-            let channel = grant.channel(Some(Channel::User));
             let class = class_of(channel, spec.role, SourceState::None);
             if channel != Channel::User || class == AuthorityClass::Untrusted {
                 return Ok(untrusted("unverified_turn", channel));
@@ -239,29 +255,29 @@ fn weight(turn: &Turn<'_>, at: &In<'_>, op: &Expose) -> Result<Weight, Refusal> 
             let known = prompt || op.text == tenant.manifest.json();
             // The approval is of a principal, and outlasts a revoked key: this key must be marked.
             if class == AuthorityClass::Untrusted || !known || !spec.relays_user {
-                return Ok(untrusted(kind, Channel::Source));
+                return Ok(untrusted(kind, channel));
             }
             let roots = RootSet::new([TrustRoot::Source(field)]);
             Weight {
                 kind,
-                channel: Channel::Source,
+                channel,
                 class,
                 roots,
                 grounds: prompt,
             }
         }
-        ExposureKind::Text => {
-            untrusted("text", grant.channel(op.channel.or(Some(Channel::Unknown))))
-        }
-        ExposureKind::PeerMessage => untrusted("peer_message", Channel::PeerAgent),
+        ExposureKind::Text => untrusted("text", channel),
+        ExposureKind::PeerMessage => untrusted("peer_message", channel),
     })
 }
 
-/// Reports something that was shown.
+/// Reports something that was shown, with what screening says of it. Whatever that is, it was
+/// shown: nothing is refused for it, and its class is what its origin gives it.
 pub(crate) fn expose(
     turn: &mut Turn<'_>,
     at: &In<'_>,
     op: Expose,
+    noted: Noted,
 ) -> Result<AuthorityClass, Refusal> {
     within(&op.text, CONTENT_BYTES_MAX, "text")?;
     within(&op.locator, LOCATOR_BYTES_MAX, "locator")?;
@@ -288,6 +304,7 @@ pub(crate) fn expose(
             String::new()
         },
         alone,
+        noted,
         text: op.text,
     };
     turn.expose(&at.key.tenant, at.id, vec![item], None)?;

@@ -7,6 +7,7 @@ mod verify;
 pub(crate) use find::index_damaged;
 pub(crate) use verify::rests_on;
 
+use crate::before::Noted;
 use crate::caller::Caller;
 use crate::core::{Core, entry_of, index_entry};
 use crate::counts::Total;
@@ -398,6 +399,8 @@ pub(crate) struct Exposure {
     pub grounds: String,
     /// Whether it grounds whatever was shown before it.
     pub alone: bool,
+    /// What screening says of it, where it is no entry.
+    pub noted: Noted,
 }
 
 impl Exposure {
@@ -416,6 +419,8 @@ impl Exposure {
             values: self.values,
             grounds: self.grounds,
             alone: self.alone,
+            rules: self.noted.rules,
+            screening: self.noted.version,
         };
         (shown, keep.then_some(self.text))
     }

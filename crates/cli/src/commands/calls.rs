@@ -116,7 +116,7 @@ pub fn result(place: &Place, args: &Report) -> Result<Answer, Failure> {
     ]);
     let server = place.connect(KeyRole::Host)?;
     let answer = args.session.one(&server, &op)?;
-    Ok(Answer::plain(Value::Object(answer)))
+    Ok(super::sessions::shown(answer))
 }
 
 /// How a command ends that was given this decision.

@@ -8,6 +8,7 @@ use crate::place::{KeyRole, Place};
 use crate::print::{self, Answer};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
 
 /// `ancile session`
 #[derive(Subcommand)]
@@ -269,5 +270,32 @@ pub fn expose(place: &Place, args: &Expose) -> Result<Answer, Failure> {
     ]);
     let server = place.connect(KeyRole::Host)?;
     let answer = args.session.one(&server, &op)?;
-    Ok(Answer::plain(Value::Object(answer)))
+    Ok(shown(answer))
+}
+
+/// What became of something that was shown; findings are a line each.
+pub fn shown(answer: Map<String, Value>) -> Answer {
+    let mut rest = answer.clone();
+    let findings = rest.remove("findings");
+    let mut text = Answer::plain(Value::Object(rest)).text;
+    let findings = findings.as_ref().and_then(Value::as_array);
+    for finding in findings.into_iter().flatten() {
+        let word = |name: &str| finding.get(name).and_then(Value::as_str);
+        let number = |name: &str| {
+            finding
+                .get(name)
+                .and_then(Value::as_u64)
+                .unwrap_or_default()
+        };
+        let family = print::line(word("family").unwrap_or_default());
+        let verdict = print::line(word("verdict").unwrap_or_default());
+        let (start, end) = (number("start"), number("end"));
+        let field = word("field").map(print::line);
+        let field = field.map_or_else(String::new, |field| format!(" of {field}"));
+        _ = writeln!(
+            text,
+            "found: {family}, bytes {start} to {end}{field} ({verdict})"
+        );
+    }
+    Answer::with(Value::Object(answer), text)
 }

@@ -274,19 +274,37 @@ pub enum StepOp {
     Write(Write),
 }
 
+/// Something that screening found in a text that was reported as shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownFinding {
+    /// The field that has the text, where a result has fields.
+    pub field: Option<FieldName>,
+    /// The stage that found it: `structure`, `sensitive` or `injection`.
+    pub stage: &'static str,
+    /// The family of the rule, such as `secret`.
+    pub family: &'static str,
+    /// Where, in bytes of the text from and to.
+    pub span: (usize, usize),
+    /// What the policy would have follow for an entry of this channel; nothing followed here.
+    pub verdict: &'static str,
+}
+
 /// The answer to one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepResult {
-    /// The class the exposure was given.
-    Exposed(AuthorityClass),
+    /// The class the exposure was given, and what screening found in it: at most
+    /// [`FINDINGS_TOLD_MAX`](crate::api::FINDINGS_TOLD_MAX) findings a text, in order of stages,
+    /// and none for the key of an agent. Nothing follows from them: it was shown.
+    Exposed(AuthorityClass, Vec<ShownFinding>),
     /// The pack.
     Recalled(ContextPack),
     /// The decision.
     Called(CallAnswer),
     /// The permit is used up.
     Redeemed,
-    /// The class the result was given; `None` when it was not shown.
-    ResultTaken(Option<AuthorityClass>),
+    /// The class the result was given, `None` when it was not shown, and what screening found, as
+    /// in an exposure.
+    ResultTaken(Option<AuthorityClass>, Vec<ShownFinding>),
     /// What became of the write.
     Written(Written),
 }

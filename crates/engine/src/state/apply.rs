@@ -250,7 +250,7 @@ impl Tenant {
                     session.outstanding.remove(permit);
                 }
                 if !texts.is_empty() {
-                    session.text_leaves.push(seq);
+                    session.text_leaves.push_back_mut(seq);
                 }
                 for (at, item) in items.iter().enumerate() {
                     session.expose(item, texts.get(&at).map(String::as_str))?;

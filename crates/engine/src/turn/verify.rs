@@ -50,15 +50,15 @@ impl Turn<'_> {
         entry: &Entry,
         memo: &mut IntactMemo,
     ) -> Result<Result<Verified, Broken>, Refusal> {
-        let (records, content) = match self.gather(tenant, entry, memo)? {
+        let mut gathered = match self.gather(tenant, entry, memo)? {
             Ok(gathered) => gathered,
             Err(broken) => return Ok(Err(broken)),
         };
-        let Some((salt, bytes)) = content else {
+        let Some((salt, bytes)) = gathered.content.take() else {
             return Ok(Err(Broken::ContentEdited));
         };
-        let source = Gathered {
-            records,
+        let source = Source {
+            gathered,
             tenant: self.tenant(tenant)?,
         };
         let intact =
@@ -67,34 +67,29 @@ impl Turn<'_> {
     }
 
     /// Reads the entry and those of its ancestors that are not known to be intact.
-    #[allow(
-        clippy::type_complexity,
-        reason = "the pair is taken apart at the one call"
-    )]
     fn gather(
         &mut self,
         tenant: &TenantName,
         entry: &Entry,
         memo: &IntactMemo,
-    ) -> Result<Result<(HashMap<Digest, Vec<u8>>, Option<(Salt, Vec<u8>)>), Broken>, Refusal> {
-        let mut records = HashMap::new();
-        let mut content = None;
+    ) -> Result<Result<Gathered, Broken>, Refusal> {
+        let mut gathered = Gathered::default();
         let mut wanted = vec![(entry.hash, entry.seq)];
         while let Some((hash, seq)) = wanted.pop() {
-            if records.contains_key(&hash) {
+            if gathered.records.contains_key(&hash) {
                 continue;
             }
             let store = self.core.store()?;
             let read = if hash == entry.hash {
                 store.read(tenant, seq).map(|leaf| {
-                    content = leaf.content.map(|c| (c.salt, c.bytes));
+                    gathered.content = leaf.content.map(|c| (c.salt, c.bytes));
                     leaf.body
                 })
             } else {
                 store.read_body(tenant, seq)
             };
             match read {
-                Ok(body) => records.insert(hash, body),
+                Ok(body) => gathered.records.insert(hash, body),
                 Err(ReadError::Tampered {
                     what: DamageKind::Content,
                     ..
@@ -109,8 +104,10 @@ impl Turn<'_> {
             let Some(known) = self.entry_at(tenant, seq)? else {
                 return Ok(Err(Broken::ParentMissing));
             };
-            for parent in parents_of(self.tenant(tenant)?, &known) {
-                if memo.contains(&parent) || records.contains_key(&parent) {
+            let of = self.tenant(tenant)?;
+            gathered.note_session(of, &known);
+            for parent in parents_of(of, &known) {
+                if memo.contains(&parent) || gathered.records.contains_key(&parent) {
                     continue;
                 }
                 match self.entry_by_hash(tenant, &parent)? {
@@ -119,7 +116,7 @@ impl Turn<'_> {
                 }
             }
         }
-        Ok(Ok((records, content)))
+        Ok(Ok(gathered))
     }
 }
 
@@ -138,23 +135,45 @@ fn parents_of(tenant: &Tenant, entry: &Entry) -> Vec<Digest> {
         .record
         .session
         .and_then(|id| tenant.sessions.get(&id))
-        .and_then(|s| s.exposed(&parents.exposure_root, parents.exposure_len))
-        .unwrap_or_default();
+        .and_then(|s| s.exposed(&parents.exposure_root, parents.exposure_len));
+    let shown = shown.into_iter().flatten();
     parents.explicit().iter().chain(shown).copied().collect()
 }
 
-/// Records read for one verification.
-struct Gathered<'t> {
+/// What is read for one verification.
+#[derive(Default)]
+struct Gathered {
     records: HashMap<Digest, Vec<u8>>,
+    /// The content of the entry itself.
+    content: Option<(Salt, Vec<u8>)>,
+    /// What was shown in the sessions that the records were written in, each in one piece.
+    shown: HashMap<SessionId, Vec<Digest>>,
+}
+
+impl Gathered {
+    fn note_session(&mut self, tenant: &Tenant, entry: &Entry) {
+        let session = entry.record.session.and_then(|id| tenant.sessions.get(&id));
+        if let Some(session) = session {
+            let shown = || session.shown().copied().collect();
+            self.shown.entry(session.id).or_insert_with(shown);
+        }
+    }
+}
+
+/// The same, as the verification asks for it.
+struct Source<'t> {
+    gathered: Gathered,
     tenant: &'t Tenant,
 }
 
-impl RecordSource for Gathered<'_> {
+impl RecordSource for Source<'_> {
     fn record(&self, hash: &Digest) -> Option<&[u8]> {
-        self.records.get(hash).map(Vec::as_slice)
+        self.gathered.records.get(hash).map(Vec::as_slice)
     }
 
     fn exposed(&self, session: SessionId, root: &Digest, len: u64) -> Option<&[Digest]> {
-        self.tenant.sessions.get(&session)?.exposed(root, len)
+        let known = self.tenant.sessions.get(&session)?;
+        let count = known.exposed_count(root, len)?;
+        self.gathered.shown.get(&session)?.get(..count)
     }
 }

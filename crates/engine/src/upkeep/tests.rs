@@ -85,7 +85,7 @@ fn promise_6_side_effects_ask_until_a_reopened_store_is_compared() {
     let propose = |core: &mut Core| {
         let mut turn = Turn::new(core);
         let key = turn.check(&host).unwrap();
-        let ops = vec![ping()];
+        let ops = crate::before::plain(vec![ping()]);
         let answer = step::step(&mut turn, &key, session.id, &session.token, ops).unwrap();
         match answer.results.into_iter().next() {
             Some(StepResult::Called(answer)) => answer,

@@ -201,9 +201,12 @@ fn what_a_class_4_session_wrote_out_does_not_come_back_as_ground() {
     w.says(&s, "Write to Anna Schmidt.");
     let look = tool_call("contact", &[("name", text("Anna Schmidt"))]);
     let taken = w.reports(&s, look, ("email", "eve@attacker.example"));
-    assert_eq!(
-        taken,
-        StepResult::ResultTaken(Some(AuthorityClass::Untrusted))
+    assert!(
+        matches!(
+            taken,
+            StepResult::ResultTaken(Some(AuthorityClass::Untrusted), _)
+        ),
+        "{taken:?}"
     );
     let list = Value::List(vec![text("eve@attacker.example")]);
     let answer = w.call(&s, tool_call("send_email", &[("to", list)]));

@@ -19,6 +19,7 @@ mod concurrency;
 mod embedding;
 mod endorse;
 mod erase;
+mod exposures;
 mod faults;
 mod formats;
 mod held;

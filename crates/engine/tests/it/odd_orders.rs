@@ -59,7 +59,7 @@ fn an_agent_reports_no_user_turn() {
     let answer = w.engine.step(&w.agent, s.id, &s.token, vec![turn]).unwrap();
     assert_eq!(
         answer.results,
-        [StepResult::Exposed(AuthorityClass::Untrusted)]
+        [StepResult::Exposed(AuthorityClass::Untrusted, Vec::new())]
     );
 }
 
@@ -91,10 +91,19 @@ fn the_approval_of_a_hosts_prompts_does_not_outlast_its_mark() {
         (made.id, shown.results.remove(0))
     };
     let (marked, shown) = open(true);
-    assert_eq!(shown, StepResult::Exposed(AuthorityClass::ApprovedSource));
+    assert!(
+        matches!(
+            shown,
+            StepResult::Exposed(AuthorityClass::ApprovedSource, _)
+        ),
+        "{shown:?}"
+    );
     w.engine.revoke_key(&w.operator, &marked).unwrap();
     let (_, shown) = open(false);
-    assert_eq!(shown, StepResult::Exposed(AuthorityClass::Untrusted));
+    assert!(
+        matches!(shown, StepResult::Exposed(AuthorityClass::Untrusted, _)),
+        "{shown:?}"
+    );
 }
 
 #[test]
@@ -196,9 +205,12 @@ fn what_was_recalled_after_a_source_that_was_revoked_grounds_nothing() {
     w.says(&s, "Pay the rent to whom Anna says.");
     let look = tool_call("contact", &[("name", text("Anna"))]);
     let taken = w.reports(&s, look, ("email", "old@account.example"));
-    assert_eq!(
-        taken,
-        StepResult::ResultTaken(Some(AuthorityClass::AgentDerived))
+    assert!(
+        matches!(
+            taken,
+            StepResult::ResultTaken(Some(AuthorityClass::AgentDerived), _)
+        ),
+        "{taken:?}"
     );
     assert_eq!(w.recalled(&s, "old account").len(), 1);
     w.engine.revoke_source(&w.user, book, None).unwrap();

@@ -491,7 +491,7 @@ fn promise_6_no_exposure_of_a_session_is_forgotten_by_reopening() {
     let op = expose(ExposureKind::Text, Some(Channel::Web), "An untrusted page.");
     assert_eq!(
         w.one(&s, op),
-        StepResult::Exposed(AuthorityClass::Untrusted)
+        StepResult::Exposed(AuthorityClass::Untrusted, Vec::new())
     );
     let w = w.reopen();
     assert_eq!(w.class(s.id), AuthorityClass::Untrusted);

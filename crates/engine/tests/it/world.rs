@@ -193,14 +193,14 @@ impl World {
 
     pub fn says(&self, s: &SessionOpened, text: &str) -> AuthorityClass {
         match self.one(s, expose(ExposureKind::UserTurn, None, text)) {
-            StepResult::Exposed(class) => class,
+            StepResult::Exposed(class, _) => class,
             other => panic!("{other:?}"),
         }
     }
 
     pub fn sees(&self, s: &SessionOpened, channel: Channel, text: &str) -> AuthorityClass {
         match self.one(s, expose(ExposureKind::Text, Some(channel), text)) {
-            StepResult::Exposed(class) => class,
+            StepResult::Exposed(class, _) => class,
             other => panic!("{other:?}"),
         }
     }

@@ -90,6 +90,8 @@ pub(crate) struct SessionViewBody {
     why: String,
     exposure_root: Spelled<Digest>,
     exposure_len: u64,
+    /// Exposures in which screening found something.
+    flagged: u64,
     outstanding: Vec<Spelled<PermitId>>,
 }
 
@@ -109,6 +111,7 @@ impl From<SessionView> for SessionViewBody {
             why: view.why,
             exposure_root: Spelled(view.exposure_root),
             exposure_len: view.exposure_len,
+            flagged: view.flagged,
             outstanding: spelled_list(view.outstanding),
         }
     }

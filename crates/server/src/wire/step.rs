@@ -8,8 +8,10 @@ use super::recall::{PackBody, RecallBody};
 use super::spelled::{Spelled, bare, echo};
 use crate::body::{self, json};
 use crate::problem::Problem;
-use ancile_core::{AuthorityClass, Channel, Digest};
-use ancile_engine::api::{Expose, ExposureKind, STEP_OPS_MAX, StepAnswer, StepOp, StepResult};
+use ancile_core::{AuthorityClass, Channel, Digest, FieldName};
+use ancile_engine::api::{
+    Expose, ExposureKind, STEP_OPS_MAX, ShownFinding, StepAnswer, StepOp, StepResult,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -131,33 +133,70 @@ impl From<StepAnswer> for StepAnswerBody {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(crate) enum StepResultBody {
-    /// The class the exposure was given.
-    Expose { class: Spelled<AuthorityClass> },
+    /// The class the exposure was given, and what screening found in it.
+    Expose {
+        class: Spelled<AuthorityClass>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<FindingBody>,
+    },
     /// The pack.
     Recall(PackBody),
     /// The decision.
     Call(CallAnswerBody),
     /// The permit is used up.
     Redeem {},
-    /// The class the result was given; null when it was not shown.
+    /// The class the result was given, null when it was not shown, and what screening found in it.
     Result {
         class: Option<Spelled<AuthorityClass>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<FindingBody>,
     },
     /// What became of the write.
     Write(WrittenBody),
 }
 
+/// Something that screening found in a text that was reported as shown; nothing follows from it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FindingBody {
+    /// The field that has the text, where a result has fields.
+    field: Option<Spelled<FieldName>>,
+    stage: &'static str,
+    family: &'static str,
+    /// Where it begins in the text, in bytes.
+    start: usize,
+    /// Where it ends.
+    end: usize,
+    /// What the policy would have follow for an entry of this channel.
+    verdict: &'static str,
+}
+
+impl From<ShownFinding> for FindingBody {
+    fn from(finding: ShownFinding) -> Self {
+        let (start, end) = finding.span;
+        Self {
+            field: finding.field.map(Spelled),
+            stage: finding.stage,
+            family: finding.family,
+            start,
+            end,
+            verdict: finding.verdict,
+        }
+    }
+}
+
 impl From<StepResult> for StepResultBody {
     fn from(result: StepResult) -> Self {
         match result {
-            StepResult::Exposed(class) => Self::Expose {
+            StepResult::Exposed(class, findings) => Self::Expose {
                 class: Spelled(class),
+                findings: findings.into_iter().map(FindingBody::from).collect(),
             },
             StepResult::Recalled(pack) => Self::Recall(pack.into()),
             StepResult::Called(answer) => Self::Call(answer.into()),
             StepResult::Redeemed => Self::Redeem {},
-            StepResult::ResultTaken(class) => Self::Result {
+            StepResult::ResultTaken(class, findings) => Self::Result {
                 class: class.map(Spelled),
+                findings: findings.into_iter().map(FindingBody::from).collect(),
             },
             StepResult::Written(written) => Self::Write(written.into()),
         }

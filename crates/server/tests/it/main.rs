@@ -15,6 +15,7 @@ mod bad;
 mod cases;
 mod contract;
 mod document;
+mod exposures;
 mod input;
 mod limits;
 mod metrics;
