@@ -26,6 +26,7 @@ mod held;
 mod judged;
 mod kill;
 mod lists;
+mod long_session;
 mod odd_orders;
 mod once;
 mod promises;
