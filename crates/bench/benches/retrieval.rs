@@ -5,6 +5,9 @@
 //! session before it. A question of category 1, 2 or 4 counts as answered where a round with any of
 //! its evidence is among the best 15. Weights are compared on the first five conversations; the
 //! other five are looked at once a weight is chosen.
+//!
+//! With the feature `minilm`, `ANCILE_MINILM` names the directory with the files of
+//! all-MiniLM-L6-v2, and it takes the place of the built-in embedder.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +21,7 @@
 
 use ancile_core::{EntryId, EntryKind, NamespaceName};
 use ancile_engine::api::{BATCH_ENTRIES_MAX, Explained, Recall, Write};
-use ancile_engine::{Caller, Engine, EngineConfig};
+use ancile_engine::{Caller, Engine, EngineConfig, Model};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -47,7 +50,9 @@ fn main() {
         return;
     };
     let conversations: Vec<Value> = serde_json::from_str(&text).expect("LoCoMo is JSON");
-    let asked: Vec<Vec<Asked>> = conversations.iter().map(ask).collect();
+    let model = model();
+    println!("model: {model:?}");
+    let asked: Vec<Vec<Asked>> = conversations.iter().map(|c| ask(c, &model)).collect();
     let (training, test) = asked.split_at(TRAINING.min(asked.len()));
     println!("lexical weight, any evidence among {TOP}: training, test");
     for lexical in (0..=10).map(|tenth| f64::from(tenth) / 10.0) {
@@ -82,12 +87,33 @@ fn score(conversations: &[Vec<Asked>], lexical: f64) -> (usize, usize) {
     (answered.count(), questions().count())
 }
 
+/// What finds entries by meaning.
+#[cfg(not(feature = "minilm"))]
+fn model() -> Model {
+    Model::Builtin
+}
+
+/// What finds entries by meaning: the model that was fetched, where one is named.
+#[cfg(feature = "minilm")]
+fn model() -> Model {
+    let Some(dir) = std::env::var_os("ANCILE_MINILM").map(PathBuf::from) else {
+        return Model::Builtin;
+    };
+    let read = |name| std::fs::read(dir.join(name)).expect("a file of the model");
+    let (weights, tokenizer) = (read("model.safetensors"), read("tokenizer.json"));
+    let threads = std::thread::available_parallelism().expect("a number of processors");
+    let made = ancile_models::MiniLm::load(&weights, &tokenizer, threads);
+    Model::Other(std::sync::Arc::new(made.expect("the pinned model")))
+}
+
 /// Writes a conversation and asks all its questions.
-fn ask(conversation: &Value) -> Vec<Asked> {
+fn ask(conversation: &Value, model: &Model) -> Vec<Asked> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let home = dir.path().join("home");
     Engine::init(&home).expect("a new home");
-    let (engine, _) = Engine::open(EngineConfig::new(&home)).expect("a store that opens");
+    let mut config = EngineConfig::new(&home);
+    config.index.model = model.clone();
+    let (engine, _) = Engine::open(config).expect("a store that opens");
     let token = std::fs::read_to_string(home.join("keys/user.key")).expect("a key");
     let user = engine.authenticate(token.trim()).expect("a key that works");
     let turns = write(&engine, &user, &conversation["conversation"]);

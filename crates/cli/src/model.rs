@@ -16,11 +16,19 @@ pub use fetch::{Outcome, fetch};
 pub use progress::Progress;
 pub use source::Source;
 
+use crate::config::Settings;
 use crate::failure::{Exit, Failure};
-use ancile_models::{FETCHED, FetchedModel, ModelFile};
+#[cfg(any(feature = "minilm", feature = "ort"))]
+use ancile_models::ModelError;
+#[cfg(feature = "ort")]
+use ancile_models::OnnxMiniLm;
+use ancile_models::{Embedder, FETCHED, FetchedModel, MINILM_ONNX, ModelFile};
+#[cfg(feature = "minilm")]
+use ancile_models::{MINILM, MiniLm};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The model of this name.
 pub fn named(name: &str) -> Result<&'static FetchedModel, Failure> {
@@ -35,9 +43,21 @@ pub fn named(name: &str) -> Result<&'static FetchedModel, Failure> {
         })
 }
 
+/// The cargo feature that a model needs.
+fn feature(model: &FetchedModel) -> &'static str {
+    if model.name == MINILM_ONNX.name {
+        "ort"
+    } else {
+        "minilm"
+    }
+}
+
 /// Whether this build can use a model.
 pub fn built_in(model: &FetchedModel) -> bool {
-    cfg!(feature = "minilm") && model.name == ancile_models::MINILM.name
+    match feature(model) {
+        "ort" => cfg!(feature = "ort"),
+        _ => cfg!(feature = "minilm"),
+    }
 }
 
 /// Where the files of a model lie.
@@ -78,8 +98,62 @@ pub fn state(home: &Path, model: &FetchedModel) -> State {
     }
 }
 
+/// The embedder of a model that was fetched.
+pub fn embedder(
+    home: &Path,
+    model: &FetchedModel,
+    settings: &Settings,
+) -> Result<Arc<dyn Embedder>, Failure> {
+    #[cfg(feature = "minilm")]
+    if model.name == MINILM.name {
+        let threads = settings.model_threads;
+        let load = |weights: &[u8], words: &[u8]| MiniLm::load(weights, words, threads);
+        return loaded(home, model, load);
+    }
+    #[cfg(feature = "ort")]
+    if model.name == MINILM_ONNX.name {
+        let (runtime, threads) = (settings.onnx_runtime.as_path(), settings.model_threads);
+        if runtime.as_os_str().is_empty() {
+            let text = "`index.model` is `minilm-onnx`, and `index.onnx_runtime` names no library; \
+                        set it to the path of ONNX Runtime";
+            return Err(Failure::new(Exit::Unavailable, "model", text));
+        }
+        let load =
+            |weights: &[u8], words: &[u8]| OnnxMiniLm::load(runtime, weights, words, threads);
+        return loaded(home, model, load);
+    }
+    let _unused = (home, settings);
+    let (name, feature) = (model.name, feature(model));
+    let text = format!(
+        "`index.model` is `{name}`, and this build cannot compute it; use a build with the cargo \
+         feature `{feature}`, or set it to `builtin`"
+    );
+    Err(Failure::new(Exit::Unavailable, "model", text))
+}
+
+/// An embedder of the two files of a model.
+#[cfg(any(feature = "minilm", feature = "ort"))]
+fn loaded<E: Embedder + 'static>(
+    home: &Path,
+    model: &FetchedModel,
+    load: impl Fn(&[u8], &[u8]) -> Result<E, ModelError>,
+) -> Result<Arc<dyn Embedder>, Failure> {
+    let unusable = |fault: &dyn std::fmt::Display| {
+        let text = format!("the model `{}` cannot be used: {fault}", model.name);
+        Failure::new(Exit::Unavailable, "model", text)
+    };
+    let files = read(home, model)?;
+    let [weights, words] = files.as_slice() else {
+        return Err(unusable(&"it should have two files; use another build"));
+    };
+    match load(weights, words) {
+        Ok(made) => Ok(Arc::new(made)),
+        Err(fault) => Err(unusable(&fault)),
+    }
+}
+
 /// The bytes of all files of a model, each compared with what is pinned after it was read.
-#[cfg(any(feature = "minilm", test))]
+#[cfg(any(feature = "minilm", feature = "ort", test))]
 pub fn read(home: &Path, model: &FetchedModel) -> Result<Vec<Vec<u8>>, Failure> {
     let dir = directory(home, model);
     let read = |file| {

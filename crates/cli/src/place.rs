@@ -4,8 +4,9 @@
 use crate::client::Client;
 use crate::config::{Settings, Sources};
 use crate::failure::{Exit, Failure};
+use crate::model;
 use crate::print;
-use ancile_engine::{Engine, EngineConfig, HomePart, OpenReport, PartKind};
+use ancile_engine::{Engine, EngineConfig, HomePart, Model, OpenReport, PartKind};
 use ancile_server::{Limits, Listeners, ServerHandle};
 use clap::ValueEnum;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -139,7 +140,7 @@ impl Place {
             return Ok(Connection::to(address, token));
         }
         let settings = self.sources.load()?.settings;
-        let config = engine_config(&self.home, &settings);
+        let config = engine_config(&self.home, &settings)?;
         match Connection::own(config, settings.limits, token.clone()) {
             // A server took the store in the meantime.
             Err(failure) if failure.code == STORE_LOCKED => running(&self.home)
@@ -232,16 +233,23 @@ pub fn loose(key: &HomePart) -> Option<String> {
     ))
 }
 
-/// How a store is opened by these settings.
-pub fn engine_config(home: &Path, settings: &Settings) -> EngineConfig {
-    EngineConfig {
+/// How a store is opened by these settings. A model that was fetched is loaded here.
+///
+/// # Errors
+/// The build has no such model, or its files are missing or not the pinned ones.
+pub fn engine_config(home: &Path, settings: &Settings) -> Result<EngineConfig, Failure> {
+    let mut index = settings.index.clone();
+    if let Some(fetched) = settings.fetched {
+        index.model = Model::Other(model::embedder(home, fetched, settings)?);
+    }
+    Ok(EngineConfig {
         home: home.to_owned(),
         gates: settings.gates,
         screening: settings.screening,
         screen_policy: settings.screen_policy.clone(),
         judging: settings.judge.config(),
-        index: settings.index.clone(),
-    }
+        index,
+    })
 }
 
 /// Opens a store. Where another process holds it and no server runs, that is a command that ends

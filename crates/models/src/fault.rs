@@ -2,6 +2,8 @@
 //! Why a text gets no vector, and why a table is refused.
 
 use crate::embedder::TEXT_BYTES_MAX;
+#[cfg(any(feature = "minilm", feature = "ort"))]
+use crate::pins::FileError;
 use crate::table::{DIMENSION_MAX, FORMAT_VERSION};
 use thiserror::Error;
 
@@ -14,6 +16,24 @@ pub enum EmbedError {
     /// The model itself failed; another try may not.
     #[error("the model failed: {0}; run `ancile reindex` once it works again")]
     Failed(String),
+}
+
+#[cfg(any(feature = "minilm", feature = "ort"))]
+/// Why a model that was fetched is not used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ModelError {
+    /// A file is not the pinned one.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Bytes that are the pinned ones cannot be read, or their digest was not pinned.
+    #[error("the model cannot be read: {0}; use a build of another version")]
+    Read(String),
+    /// The library that computes it cannot be loaded or begun.
+    #[error("the runtime of the model cannot be used: {0}; name another one")]
+    Runtime(String),
+    /// The threads that compute it cannot be started.
+    #[error("the threads of the model cannot be started: {0}; free memory or processes")]
+    Threads(String),
 }
 
 /// Why an embedding table was refused.

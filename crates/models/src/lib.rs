@@ -12,20 +12,26 @@ mod encoder;
 mod fault;
 #[cfg(feature = "minilm")]
 mod minilm;
+#[cfg(feature = "ort")]
+mod onnx;
 mod pins;
 mod static_embedder;
 mod table;
-#[cfg(feature = "minilm")]
+#[cfg(any(feature = "minilm", feature = "ort"))]
 mod tokens;
 mod wordpiece;
 
 pub use embedder::{Embedder, ModelId, TEXT_BYTES_MAX};
+#[cfg(any(feature = "minilm", feature = "ort"))]
+pub use fault::ModelError;
 pub use fault::{EmbedError, LoadError};
 #[cfg(feature = "minilm")]
-pub use minilm::{MiniLm, ModelError};
-pub use pins::{FETCHED, FetchedModel, FileError, HUB, MINILM, ModelFile};
+pub use minilm::MiniLm;
+#[cfg(feature = "ort")]
+pub use onnx::OnnxMiniLm;
+pub use pins::{FETCHED, FetchedModel, FileError, HUB, MINILM, MINILM_ONNX, ModelFile};
 pub use static_embedder::{BUILTIN_SHA256, StaticEmbedder};
 pub use table::{DIMENSION_MAX, FORMAT_VERSION};
-#[cfg(feature = "minilm")]
+#[cfg(any(feature = "minilm", feature = "ort"))]
 pub use tokens::TOKENS_MAX;
 pub use wordpiece::WORD_CHARS_MAX;

@@ -3,33 +3,17 @@
 
 use crate::embedder::{Embedder, ModelId, TEXT_BYTES_MAX};
 use crate::encoder::{DIMENSION, Encoder};
-use crate::fault::EmbedError;
-use crate::pins::{FileError, MINILM, ModelFile};
-use crate::static_embedder::normalised;
-use crate::tokens::Tokens;
+use crate::fault::{EmbedError, ModelError};
+use crate::pins::MINILM;
+use crate::tokens::{Tokens, direction};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::num::NonZeroUsize;
-use thiserror::Error;
 
 /// Version of the way from text to tokens and from tokens to a vector.
 const VERSION: u32 = 1;
-
-/// Why a model that was fetched is not used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ModelError {
-    /// A file is not the pinned one.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// Bytes that are the pinned ones cannot be read, or their digest was not pinned.
-    #[error("the model cannot be read: {0}; use a build of another version")]
-    Read(String),
-    /// The threads that compute it cannot be started.
-    #[error("the threads of the model cannot be started: {0}; free memory or processes")]
-    Threads(String),
-}
 
 /// The encoder with its vocabulary.
 ///
@@ -58,9 +42,7 @@ impl MiniLm {
         tokenizer: &[u8],
         threads: NonZeroUsize,
     ) -> Result<Self, ModelError> {
-        let [weights_file, tokenizer_file] = files()?;
-        weights_file.check(weights)?;
-        tokenizer_file.check(tokenizer)?;
+        MINILM.check(&[weights, tokenizer])?;
         let threads = ThreadPoolBuilder::new()
             .num_threads(threads.get())
             .thread_name(|number| format!("ancile-minilm-{number}"))
@@ -90,18 +72,6 @@ impl MiniLm {
         let mean = mean.map_err(|fault| EmbedError::Failed(fault.to_string()))?;
         direction(&mean).map(Some)
     }
-}
-
-/// The normalised vector. A model that says nothing finite has failed.
-fn direction(mean: &[f32]) -> Result<Vec<f32>, EmbedError> {
-    let wide: Vec<f64> = mean.iter().copied().map(f64::from).collect();
-    let vector = normalised(&wide).filter(|vector| vector.iter().all(|x| x.is_finite()));
-    vector.ok_or_else(|| EmbedError::Failed("it gave no finite direction".to_owned()))
-}
-
-fn files() -> Result<[ModelFile; 2], ModelError> {
-    let files = <[ModelFile; 2]>::try_from(MINILM.files);
-    files.map_err(|_| ModelError::Read("it should have two files".to_owned()))
 }
 
 impl Embedder for MiniLm {

@@ -59,6 +59,19 @@ const NEXT: &str = "it is damaged or of another version; fetch it again";
 /// Where the publisher of the models has them.
 pub const HUB: &str = "https://huggingface.co";
 
+impl FetchedModel {
+    /// Compares the bytes of all files, in their order, with what is pinned.
+    ///
+    /// # Errors
+    ///
+    /// A file is another one.
+    #[cfg(any(feature = "minilm", feature = "ort"))]
+    pub(crate) fn check(&self, files: &[&[u8]]) -> Result<(), FileError> {
+        let mut pairs = self.files.iter().zip(files);
+        pairs.try_for_each(|(file, bytes)| file.check(bytes))
+    }
+}
+
 impl ModelFile {
     /// Compares bytes with the pinned length and digest.
     ///
@@ -127,5 +140,20 @@ pub const MINILM: FetchedModel = FetchedModel {
     ],
 };
 
+/// The same with weights rounded to int8, as a graph for ONNX Runtime. It is on no hub.
+pub const MINILM_ONNX: FetchedModel = FetchedModel {
+    name: "minilm-onnx",
+    what: "all-MiniLM-L6-v2 with int8 weights for ONNX Runtime, Apache-2.0; 384 dimensions",
+    files: &[
+        ModelFile {
+            name: "model.onnx",
+            bytes: 22_928_619,
+            sha256: "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+            path: None,
+        },
+        TOKENIZER,
+    ],
+};
+
 /// Every model that can be fetched.
-pub const FETCHED: &[FetchedModel] = &[MINILM];
+pub const FETCHED: &[FetchedModel] = &[MINILM, MINILM_ONNX];

@@ -2,6 +2,7 @@
 //! From a text to the tokens of a BERT encoder, by the `tokenizers` library.
 
 use crate::fault::EmbedError;
+use crate::static_embedder::normalised;
 use tokenizers::{Tokenizer, TruncationParams};
 
 /// Most tokens of a text that the model looks at, the two around them included; the rest of a
@@ -51,4 +52,11 @@ impl Tokens {
         let says = |id: &u32| !self.empty.contains(id);
         Ok(ids.iter().any(says).then(|| ids.to_vec()))
     }
+}
+
+/// The normalised vector. A model that says nothing finite has failed.
+pub(crate) fn direction(mean: &[f32]) -> Result<Vec<f32>, EmbedError> {
+    let wide: Vec<f64> = mean.iter().copied().map(f64::from).collect();
+    let vector = normalised(&wide).filter(|vector| vector.iter().all(|x| x.is_finite()));
+    vector.ok_or_else(|| EmbedError::Failed("it gave no finite direction".to_owned()))
 }

@@ -34,7 +34,7 @@ const EDGES: [(&str, &[&str]); 11] = [
 const ONLY: [(&str, &[&str]); 1] = [("core", &["sha2"])];
 
 /// Who alone may use a third-party crate.
-const ONLY_IN: [(&str, &[&str]); 26] = [
+const ONLY_IN: [(&str, &[&str]); 27] = [
     ("anyhow", &["cli", "bench"]),
     ("rusqlite", &["store"]),
     ("cedar-policy", &["policy"]),
@@ -58,6 +58,7 @@ const ONLY_IN: [(&str, &[&str]); 26] = [
     ("rustls", &["cli"]),
     ("zip", &["cli"]),
     ("candle-core", &["models"]),
+    ("ort", &["models"]),
     ("rayon", &["models"]),
     ("tokenizers", &["models"]),
     ("serde", &["policy", "engine", "server", "cli", "bench"]),

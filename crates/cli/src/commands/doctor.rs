@@ -4,9 +4,11 @@
 use super::audit;
 use crate::config::{Config, unknown_variables};
 use crate::failure::{Exit, Failure};
+use crate::model::{self, State};
 use crate::place::{self, Place};
 use crate::print::{self, Answer};
 use ancile_engine::{HomePart, PartKind, home_parts};
+use ancile_models::FetchedModel;
 use clap::Args;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -110,6 +112,9 @@ impl Findings {
                 Err(failure) => self.failure("judge", failure),
             }
         }
+        if let Some(model) = config.settings.fetched {
+            self.model(&place.home, model);
+        }
         let Some(path) = config.file else {
             if whole {
                 self.ok(
@@ -129,6 +134,24 @@ impl Findings {
         } else if whole {
             self.ok("config", format!("`{}` reads", path.display()));
         }
+    }
+
+    /// The model that the settings name, and whether it was fetched whole.
+    fn model(&mut self, home: &Path, model: &FetchedModel) {
+        let name = model.name;
+        let fault = match (model::built_in(model), model::state(home, model)) {
+            (false, _) => "this build cannot compute it".to_owned(),
+            (true, State::Absent) => "it was not fetched".to_owned(),
+            (true, State::Damaged(fault)) => fault,
+            (true, State::Whole) => {
+                return self.ok("model", format!("`{name}` is here and as it should be"));
+            }
+        };
+        let text = format!(
+            "`index.model` is `{name}`: {fault}; run `ancile model fetch {name}` with a build that \
+             has it, or set it to `builtin`"
+        );
+        self.fail("model", Exit::Unavailable, text);
     }
 
     fn layout(&mut self, home: &Path) {

@@ -72,11 +72,11 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     // Before a store is made: a run that cannot serve leaves nothing behind.
     let listener = listen(place, settings.listen)?;
     let (listeners, socket) = socket::beside(listener, settings.socket.as_deref())?;
+    let config = place::engine_config(&place.home, &settings)?;
     let first = !Engine::is_initialised(&place.home);
     if first {
         Engine::init(&place.home)?;
     }
-    let config = place::engine_config(&place.home, &settings);
     warn_of_keys(&place.home);
     let (engine, report) = place::open(&config)?;
     for damage in &report.damage {

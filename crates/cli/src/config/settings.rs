@@ -7,10 +7,11 @@ use ancile_engine::{
     ESCALATE_FROM, FLAG_FROM, Gates, IndexConfig, JUDGE_THREADS, JUDGE_TIME_LIMIT_MS, JudgeFailure,
     Model, PENDING_MAX, SEAL_RECORDS, ScreenPolicy, counts,
 };
+use ancile_models::{FETCHED, FetchedModel, MINILM, MINILM_ONNX};
 use ancile_server::{Limits, MetricsAccess, limits};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::{NonZeroU8, NonZeroU32};
-use std::path::PathBuf;
+use std::num::{NonZeroU8, NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
@@ -48,6 +49,12 @@ pub struct Settings {
     pub judge: JudgeSettings,
     /// How recall finds entries.
     pub index: IndexConfig,
+    /// The model that was fetched and finds them by meaning, in the place of the one in `index`.
+    pub fetched: Option<&'static FetchedModel>,
+    /// Threads that compute it.
+    pub model_threads: NonZeroUsize,
+    /// The library that computes it, where it is one for ONNX Runtime.
+    pub onnx_runtime: PathBuf,
     /// What is logged.
     pub log_level: String,
     /// How it is logged.
@@ -83,6 +90,9 @@ impl Default for Settings {
             screen_policy: ScreenPolicy::default(),
             judge: JudgeSettings::default(),
             index: IndexConfig::default(),
+            fetched: None,
+            model_threads: MODEL_THREADS,
+            onnx_runtime: PathBuf::new(),
             log_level: LOG_LEVEL.to_owned(),
             log_format: LogFormat::Auto,
             slow_commit: counts::SLOW_COMMIT,
@@ -293,17 +303,44 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "index.model",
-        kind: Kind::OneOf(&["builtin", NO_MODEL]),
+        kind: Kind::OneOf(&["builtin", MINILM.name, MINILM_ONNX.name, NO_MODEL]),
         unit: "",
         default: Value::fixed("builtin"),
         what: "What finds entries by meaning, beside their words: a table of token vectors that is \
-               part of the program, or nothing; after a change, `ancile reindex`.",
+               part of the program, a model that `ancile model fetch` brought, or nothing; after a \
+               change, `ancile reindex`.",
         put: |to, value| {
+            to.fetched = FETCHED.iter().find(|model| model.name == value.text());
             to.index.model = match value.text() {
                 NO_MODEL => Model::None,
                 _ => Model::Builtin,
             };
         },
+    },
+    Setting {
+        key: "index.model_threads",
+        kind: Kind::Whole { min: 1, max: 64 },
+        unit: "threads",
+        default: Value::Whole(MODEL_THREADS.get() as u64),
+        what: "How many threads compute the vectors of a model that was fetched.",
+        put: |to, value| {
+            to.model_threads = NonZeroUsize::new(value.size()).unwrap_or(MODEL_THREADS);
+        },
+    },
+    Setting {
+        key: "index.onnx_runtime",
+        kind: Kind::Form {
+            due: "the path of ONNX Runtime, such as `/usr/lib/libonnxruntime.so`, or nothing",
+            check: |text| match text.is_empty() || Path::new(text).is_absolute() {
+                true => Ok(()),
+                false => Err("it begins at the root, so that no other library is found".to_owned()),
+            },
+        },
+        unit: "",
+        default: Value::fixed(""),
+        what: "The library that computes `minilm-onnx`: it is code that runs inside the server; \
+               only in a build with the cargo feature `ort`.",
+        put: |to, value| to.onnx_runtime = PathBuf::from(value.text()),
     },
     Setting {
         key: "index.seal_records",
@@ -522,6 +559,11 @@ const FALL_BACK: &str = "fall_back";
 /// The gates only log.
 const LOG_ONLY: &str = "log_only";
 
+/// Threads of a fetched model where nothing is said.
+const MODEL_THREADS: NonZeroUsize = match NonZeroUsize::new(2) {
+    Some(threads) => threads,
+    None => NonZeroUsize::MIN,
+};
 /// The word for no model.
 const NO_MODEL: &str = "none";
 /// What is logged where nothing is said.

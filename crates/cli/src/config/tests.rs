@@ -243,6 +243,7 @@ fn every_row_puts_its_value_somewhere_and_the_defaults_are_those_of_the_program(
                     "http://[::1]:1",
                     "/bin/judge",
                     "a/2",
+                    "/lib/library.so",
                 ];
                 let other = others.iter().find(|text| check(text).is_ok());
                 Value::fixed(other.unwrap())

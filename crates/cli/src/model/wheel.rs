@@ -30,8 +30,11 @@ mod reading {
             let mut member = wheel
                 .by_index(index)
                 .map_err(|fault| unread(path, &fault))?;
-            let name = member.name().map_err(|fault| unread(path, &fault))?;
-            if name.rsplit('/').next() != Some(file.name) {
+            // A name that does not read is not the one that is looked for.
+            let is_it = member
+                .name()
+                .is_ok_and(|name| name.rsplit('/').next() == Some(file.name));
+            if !is_it {
                 continue;
             }
             if member.size() == file.bytes {

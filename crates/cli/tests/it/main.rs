@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod judge;
 mod logs;
+mod model;
 mod once;
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -43,6 +44,7 @@ fn every_file_here_is_compiled() {
             "judge.rs",
             "logs.rs",
             "main.rs",
+            "model.rs",
             "once.rs",
             "otlp.rs",
             "packaging.rs",

@@ -14,4 +14,6 @@ mod builtin;
 mod format;
 #[cfg(feature = "minilm")]
 mod minilm;
+#[cfg(feature = "ort")]
+mod onnx;
 mod retrieval;
