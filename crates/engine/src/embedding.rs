@@ -45,6 +45,13 @@ impl Embedding {
         self.0.as_ref().map(|shared| shared.model.id())
     }
 
+    /// How much words count beside the model, in thousandths; all where there is no model.
+    pub(crate) fn lexical_weight(&self) -> u16 {
+        self.0
+            .as_ref()
+            .map_or(1_000, |shared| shared.model.lexical_weight())
+    }
+
     /// Makes the vectors of texts that a request is about, so that a slow model keeps its caller
     /// waiting and not the writer.
     pub(crate) fn warm<'t>(&self, texts: impl IntoIterator<Item = &'t str>) {

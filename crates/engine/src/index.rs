@@ -107,6 +107,8 @@ pub(crate) struct Ask<'a> {
     pub text: &'a str,
     /// The query's vector, and the model that made it.
     pub vector: Option<(&'a [f32], &'a ModelId)>,
+    /// What words count beside that model, in thousandths of both.
+    pub lexical_weight: u16,
     pub limit: usize,
 }
 
@@ -432,7 +434,7 @@ impl Index {
         let lexical: Vec<(u64, u64)> = lexical.iter().map(|f| (f.doc, f.score)).collect();
         let dense = dense::search(&pieces, ask, &source, &keep_slot)?;
         Ok(Answer {
-            hits: fuse::fuse(&lexical, &dense.hits, ask.limit),
+            hits: fuse::fuse(&lexical, &dense.hits, ask.lexical_weight, ask.limit),
             with_vectors: dense.seen,
             without_vectors: dense.unseen,
         })

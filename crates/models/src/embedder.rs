@@ -46,6 +46,13 @@ pub trait Embedder: Send + Sync {
     /// The text has more than [`TEXT_BYTES_MAX`] bytes, or the model failed.
     fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, EmbedError>;
 
+    /// How much the words of a question count beside this model where recall fuses the two, in
+    /// thousandths of both, at most 1,000. The default was chosen for the built-in table, on
+    /// training conversations.
+    fn lexical_weight(&self) -> u16 {
+        800
+    }
+
     /// The vectors of several texts, in their order: what [`Embedder::embed`] gives for each, and
     /// sooner where a model can work on several at a time.
     fn embed_all(&self, texts: &[&str]) -> Vec<Result<Option<Vec<f32>>, EmbedError>> {

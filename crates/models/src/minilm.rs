@@ -5,7 +5,7 @@ use crate::embedder::{Embedder, ModelId, TEXT_BYTES_MAX};
 use crate::encoder::{DIMENSION, Encoder};
 use crate::fault::{EmbedError, ModelError};
 use crate::pins::MINILM;
-use crate::tokens::{Tokens, direction};
+use crate::tokens::{LEXICAL_WEIGHT, Tokens, direction};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sha2::{Digest, Sha256};
@@ -81,6 +81,10 @@ impl Embedder for MiniLm {
 
     fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, EmbedError> {
         self.threads.install(|| self.vector(text))
+    }
+
+    fn lexical_weight(&self) -> u16 {
+        LEXICAL_WEIGHT
     }
 
     /// One text a thread, each computed as if it were alone.

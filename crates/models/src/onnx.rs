@@ -4,7 +4,7 @@
 use crate::embedder::{Embedder, ModelId, TEXT_BYTES_MAX};
 use crate::fault::{EmbedError, ModelError};
 use crate::pins::MINILM_ONNX;
-use crate::tokens::{Tokens, direction};
+use crate::tokens::{LEXICAL_WEIGHT, Tokens, direction};
 use ort::environment::Environment;
 use ort::session::Session;
 use ort::value::Tensor;
@@ -149,6 +149,10 @@ impl Embedder for OnnxMiniLm {
         let sum = self.sum(&tokens);
         let sum = sum.map_err(|fault| EmbedError::Failed(fault.to_string()))?;
         direction(&sum).map(Some)
+    }
+
+    fn lexical_weight(&self) -> u16 {
+        LEXICAL_WEIGHT
     }
 }
 

@@ -9,11 +9,9 @@ use std::collections::BTreeMap;
 
 /// The constant of reciprocal rank fusion.
 const RANK_OFFSET: u64 = 60;
-/// Weight of the lexical leg, in thousandths of both: the best of eleven on the training half of
-/// LoCoMo (`scripts/full retrieval`).
-const LEXICAL: u64 = 800;
-/// Weight of the dense leg.
-const DENSE: u64 = 200;
+/// Thousandths that the weights of both legs have together. That of the lexical leg is the
+/// model's: the best of eleven on the training half of LoCoMo (`scripts/full retrieval minilm`).
+const WEIGHTS: u64 = 1_000;
 /// Units of a score.
 const SCALE: u64 = 1_000_000;
 
@@ -29,8 +27,16 @@ pub(crate) struct Scored {
     pub dense: Option<(u32, i64)>,
 }
 
-/// Fuses two legs, each best first; the best `limit` come out.
-pub(crate) fn fuse(lexical: &[(u64, u64)], dense: &[(u64, i64)], limit: usize) -> Vec<Scored> {
+/// Fuses two legs, each best first, the lexical one with this weight in thousandths; the best
+/// `limit` come out.
+pub(crate) fn fuse(
+    lexical: &[(u64, u64)],
+    dense: &[(u64, i64)],
+    weight: u16,
+    limit: usize,
+) -> Vec<Scored> {
+    let lexical_weight = u64::from(weight).min(WEIGHTS);
+    let dense_weight = WEIGHTS.saturating_sub(lexical_weight);
     let mut found: BTreeMap<u64, Scored> = BTreeMap::new();
     let none = |seq| Scored {
         seq,
@@ -41,12 +47,12 @@ pub(crate) fn fuse(lexical: &[(u64, u64)], dense: &[(u64, i64)], limit: usize) -
     for (rank, (seq, bm25)) in (1..).zip(lexical) {
         let hit = found.entry(*seq).or_insert_with(|| none(*seq));
         hit.lexical = Some((rank, *bm25));
-        hit.score = hit.score.saturating_add(share(LEXICAL, rank));
+        hit.score = hit.score.saturating_add(share(lexical_weight, rank));
     }
     for (rank, (seq, cosine)) in (1..).zip(dense) {
         let hit = found.entry(*seq).or_insert_with(|| none(*seq));
         hit.dense = Some((rank, *cosine));
-        hit.score = hit.score.saturating_add(share(DENSE, rank));
+        hit.score = hit.score.saturating_add(share(dense_weight, rank));
     }
     let mut hits: Vec<Scored> = found.into_values().collect();
     hits.sort_by_key(|hit| (std::cmp::Reverse(hit.score), hit.seq));
@@ -56,4 +62,20 @@ pub(crate) fn fuse(lexical: &[(u64, u64)], dense: &[(u64, i64)], limit: usize) -
 
 fn share(weight: u64, rank: u32) -> u64 {
     weight.saturating_mul(SCALE) / RANK_OFFSET.saturating_add(u64::from(rank))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fuse;
+
+    #[test]
+    fn the_weight_says_which_leg_leads() {
+        let (lexical, dense) = ([(1, 500), (2, 400)], [(2, 900_000), (1, 800_000)]);
+        for (weight, first) in [(0, 2), (499, 2), (500, 1), (501, 1), (1_000, 1), (2_000, 1)] {
+            let found = fuse(&lexical, &dense, weight, 2);
+            assert_eq!(found.first().unwrap().seq, first, "{weight}");
+            assert_eq!(found.len(), 2);
+        }
+        assert_eq!(fuse(&[], &dense, 1_000, 1).len(), 1);
+    }
 }

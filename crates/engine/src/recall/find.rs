@@ -187,6 +187,7 @@ fn search(
         place: &(key.tenant.clone(), look.namespace.clone(), side),
         text: &op.query,
         vector: vector.as_deref().zip(turn.core.embedding.model()),
+        lexical_weight: turn.core.embedding.lexical_weight(),
         limit: slots.saturating_mul(CANDIDATES_PER_SLOT).max(least),
     };
     let index = &turn.core.index;
