@@ -17,26 +17,56 @@ pub const FORMAT_VERSION_OLDEST: i32 = 1;
 /// From one version to the next.
 struct Step {
     from: i32,
-    /// Whether a part of today's schema is in that of `from` already.
-    had: fn(&Part) -> bool,
+    /// Whether a part of today's schema was not in that of `from`, or was another there.
+    new: fn(&str) -> bool,
+    /// What was in its place.
+    old: &'static [Part],
     /// What makes the next version of it.
-    does: fn(&Connection) -> rusqlite::Result<()>,
+    does: &'static [&'static str],
 }
 
-/// The steps, oldest first. With another version, the statements of today's schema that a step
-/// uses are written out in it, as they were.
-const STEPS: [Step; 1] = [Step {
-    from: 1,
-    had: |(_, name, _)| !SEGMENTS.contains(name),
-    does: |conn| {
-        let new = SCHEMA.iter().filter(|(_, name, _)| SEGMENTS.contains(name));
-        new.map(|(_, _, statement)| *statement)
-            .try_for_each(|statement| conn.execute_batch(statement))
+/// The steps, oldest first. Statements are written out in each as they were.
+const STEPS: [Step; 2] = [
+    // Version 2 added index segments, and control events that can be read alone.
+    Step {
+        from: 1,
+        new: |name| matches!(name, "leaf_control" | "segment" | "segment_key"),
+        old: &[],
+        does: &[
+            "CREATE INDEX leaf_control ON leaf(tenant, seq) WHERE substr(body, 1, 1) = x'02'",
+            SEGMENT_2,
+        ],
     },
-}];
+    // Version 3 finds a piece of a segment without reading others.
+    Step {
+        from: 2,
+        new: |name| matches!(name, "segment" | "segment_key"),
+        old: &[("table", "segment", SEGMENT_2)],
+        does: &[
+            "ALTER TABLE segment RENAME TO segment_2",
+            "CREATE TABLE segment(tenant TEXT NOT NULL, digest BLOB NOT NULL, \
+             section INTEGER NOT NULL, chunk INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT",
+            "INSERT INTO segment SELECT tenant, digest, section, chunk, bytes FROM segment_2",
+            "DROP TABLE segment_2",
+            "CREATE UNIQUE INDEX segment_key ON segment(tenant, digest, section, chunk)",
+        ],
+    },
+];
 
-/// What version 2 added: index segments, and control events that can be read alone.
-const SEGMENTS: [&str; 2] = ["leaf_control", "segment"];
+/// The segments of version 2.
+const SEGMENT_2: &str = "CREATE TABLE segment(tenant TEXT NOT NULL, digest BLOB NOT NULL, \
+    section INTEGER NOT NULL, chunk INTEGER NOT NULL, bytes BLOB NOT NULL, \
+    PRIMARY KEY(tenant, digest, section, chunk)) STRICT, WITHOUT ROWID";
+
+impl Step {
+    /// The schema that it begins with, in order of the names.
+    fn schema(&self) -> Vec<Part> {
+        let kept = SCHEMA.into_iter().filter(|(_, name, _)| !(self.new)(name));
+        let mut parts: Vec<Part> = kept.chain(self.old.iter().copied()).collect();
+        parts.sort_unstable_by_key(|(kind, name, _)| (*name, *kind));
+        parts
+    }
+}
 
 const _: () = assert!(
     STEPS.len() == (FORMAT_VERSION - FORMAT_VERSION_OLDEST).unsigned_abs() as usize,
@@ -71,13 +101,15 @@ pub fn migrate<E: From<OpenError>>(
         let path = path.clone();
         OpenError::Version { path, found }
     })?;
-    let had = |part: &&Part| steps.iter().all(|step| (step.had)(part));
-    schema::check_schema(&conn, &path, SCHEMA.iter().filter(had))?;
+    let expected = steps.first().map(Step::schema).unwrap_or_default();
+    schema::check_schema(&conn, &path, expected.iter())?;
     copy_to(&conn, copy)?;
     copied()?;
     let change = conn.transaction().map_err(fault("beginning to migrate"))?;
-    for step in steps {
-        (step.does)(&change).map_err(fault("changing the tables"))?;
+    for statement in steps.iter().flat_map(|step| step.does) {
+        change
+            .execute_batch(statement)
+            .map_err(fault("changing the tables"))?;
     }
     change
         .pragma_update(None, "user_version", FORMAT_VERSION)

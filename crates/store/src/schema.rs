@@ -10,7 +10,7 @@ use std::path::Path;
 pub const APPLICATION_ID: i32 = 0x416e_6369;
 
 /// `PRAGMA user_version` of the tables that this build reads and writes.
-pub const FORMAT_VERSION: i32 = 2;
+pub const FORMAT_VERSION: i32 = 3;
 
 /// File name of the database in the data directory.
 pub const DATABASE_FILE: &str = "store.db";
@@ -20,7 +20,10 @@ pub(crate) type Part = (&'static str, &'static str, &'static str);
 
 /// Kind and name of everything in the schema, and the statement that makes it, in order of the
 /// names.
-pub(crate) const SCHEMA: [Part; 8] = [
+///
+/// The pieces of segments are long. In a table without row numbers a look-up would read those that
+/// it compares keys with, so they have an index of their own.
+pub(crate) const SCHEMA: [Part; 9] = [
     (
         "table",
         "checkpoint",
@@ -55,8 +58,12 @@ pub(crate) const SCHEMA: [Part; 8] = [
         "table",
         "segment",
         "CREATE TABLE segment(tenant TEXT NOT NULL, digest BLOB NOT NULL, \
-         section INTEGER NOT NULL, chunk INTEGER NOT NULL, bytes BLOB NOT NULL, \
-         PRIMARY KEY(tenant, digest, section, chunk)) STRICT, WITHOUT ROWID",
+         section INTEGER NOT NULL, chunk INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT",
+    ),
+    (
+        "index",
+        "segment_key",
+        "CREATE UNIQUE INDEX segment_key ON segment(tenant, digest, section, chunk)",
     ),
     (
         "table",

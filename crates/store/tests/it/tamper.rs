@@ -559,7 +559,7 @@ fn a_trigger_does_not_run_in_an_open_store_and_refuses_the_next_open() {
     assert_eq!(refused(&store, "acme", 1), None);
     drop(store);
     let text = place.refusal().to_string();
-    let said = "`evil` is not as format version 2 has it; the schema was changed; restore a copy";
+    let said = "`evil` is not as format version 3 has it; the schema was changed; restore a copy";
     assert!(text.ends_with(said), "{text}");
     let audited = audit(&place.dir(), None, &verifier());
     assert!(matches!(audited, Err(OpenError::Schema { .. })));
