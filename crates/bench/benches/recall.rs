@@ -31,6 +31,9 @@ const DIM: usize = 384;
 /// Recalls, scans and commits in each round.
 const EACH: usize = 31;
 const ROUNDS: usize = 5;
+/// Recalls after which most entries and vectors were read once, as in a server that has run for a
+/// while.
+const BEFORE: usize = 4_000;
 /// Rows that a bare scan finds.
 const K: usize = 40;
 
@@ -211,8 +214,8 @@ fn namespace() -> NamespaceName {
     NamespaceName::new("main").expect("a name")
 }
 
-/// The middle one of recalls by a person, which commit nothing.
-fn by_person(home: &Path, engine: &Engine, words: &mut Words) -> Duration {
+/// The middle one of so many recalls by a person, which commit nothing.
+fn by_person(home: &Path, engine: &Engine, words: &mut Words, recalls: usize) -> Duration {
     let user = caller(engine, home, "user");
     let one = |_| {
         let query = question(words);
@@ -226,7 +229,7 @@ fn by_person(home: &Path, engine: &Engine, words: &mut Words) -> Duration {
         assert_eq!((pack.items.len(), pack.served_by), (15, "hybrid"));
         took
     };
-    median((0..EACH).map(one).collect())
+    median((0..recalls).map(one).collect())
 }
 
 fn main() {
@@ -236,7 +239,7 @@ fn main() {
     copy(&home, &copied);
     let vectors = Vectors::new(dir.path());
     let mut words = Words(3);
-    let (mut person, mut session, mut commits) = (vec![], vec![], vec![]);
+    let (mut opened, mut person, mut session, mut commits) = (vec![], vec![], vec![], vec![]);
     let (mut ours, mut theirs) = (vec![], vec![]);
     for _ in 0..ROUNDS {
         let (store, _, before) = leaves(&home, u64::MAX);
@@ -245,8 +248,9 @@ fn main() {
         while engine.counts().integrity().name() == "pending" {
             std::thread::sleep(Duration::from_millis(50));
         }
-        by_person(&home, &engine, &mut words);
-        person.push(by_person(&home, &engine, &mut words));
+        opened.push(by_person(&home, &engine, &mut words, EACH));
+        by_person(&home, &engine, &mut words, BEFORE);
+        person.push(by_person(&home, &engine, &mut words, EACH));
         session.push(in_session(&home, &engine, &mut words));
         engine.close();
         ours.push(vectors.ours());
@@ -255,6 +259,8 @@ fn main() {
     }
     let (person, session, commit) = (median(person), median(session), median(commits));
     let above = session.saturating_sub(commit);
+    let opened = median(opened);
+    println!("p50: the first {EACH} recalls after opening = {opened:.2?}, by a person");
     println!("p50: recall by a person = {person:.2?}, in a session = {session:.2?}");
     println!("p50: bare commit = {commit:.2?}");
     println!("p50: scan with the best {K} = {:.2?}", median(ours));
