@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the writer thread owns: the store, the state that follows from it, and the index.
 
+mod cache;
+
 use crate::api::Gates;
 use crate::config::EngineConfig;
 use crate::content::Content;
@@ -11,6 +13,7 @@ use crate::event::Event;
 use crate::home::{Announced, Home};
 use crate::index::{Index, Partition, Place};
 use crate::judging::Judging;
+use crate::readers::Readers;
 use crate::refusal::{Fault, Refusal, with_causes};
 use crate::state::{Entry, Key, State, Tenant};
 use crate::upkeep::Upkeep;
@@ -24,10 +27,9 @@ use ancile_store::{
     CommitError, Content as StoredPart, DamageKind, OpenError, OpenReport as StoreReport,
     ReadError, ReplayLeaf, ReplayRefusal, Store,
 };
-use lru::LruCache;
-use std::cell::{Cell, RefCell};
+use cache::EntryCache;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroUsize;
 use std::sync::{Arc, RwLock};
 
 /// The keys as callers' threads see them; the writer checks again.
@@ -56,6 +58,7 @@ pub(crate) struct Core {
     /// Texts of exposures that did not hold at open.
     pub(crate) problems: Vec<String>,
     pub(crate) keys: KeyTable,
+    pub(crate) readers: Readers,
     pub(crate) counts: Arc<Counts>,
     /// What the open group did so far.
     pub(crate) tally: Totals,
@@ -114,6 +117,7 @@ impl Core {
             report,
             problems: replay.problems,
             keys,
+            readers: Readers::default(),
             counts: Arc::new(Counts::new()),
             tally: Totals::NONE,
             last: Micros(0),
@@ -293,7 +297,7 @@ impl Core {
         self.read = EntryCache::default();
         self.begin_upkeep()?;
         erase::reconcile(self)?;
-        self.publish_keys();
+        self.publish();
         self.count_integrity();
         tracing::warn!("store was opened anew after a failed commit");
         Ok(())
@@ -328,7 +332,7 @@ impl Core {
                 self.index.settle();
                 self.judging.committed();
                 self.counts.set_pending(self.state.held);
-                self.publish_keys();
+                self.publish();
                 self.list_erasures()
             }
             Err(fault) => {
@@ -345,7 +349,9 @@ impl Core {
         }
     }
 
-    fn publish_keys(&self) {
+    /// Gives callers and readers what was committed.
+    fn publish(&mut self) {
+        self.readers.committed(&self.state);
         let mut table = match self.keys.write() {
             Ok(table) => table,
             Err(poisoned) => poisoned.into_inner(),
@@ -445,36 +451,6 @@ impl ancile_store::Replay for Replay {
             // What the leaf was is not known; whatever was derived from it is broken.
             ReplayLeaf::Damaged { .. } => Ok(()),
         }
-    }
-}
-
-/// Sealed entries of each tenant that were read last.
-struct EntryCache(RefCell<LruCache<(TenantName, u64), Arc<Entry>>>);
-
-/// Most of them; an entry takes about a kilobyte.
-const ENTRIES_READ: NonZeroUsize = match NonZeroUsize::new(131_072) {
-    Some(most) => most,
-    None => NonZeroUsize::MIN,
-};
-
-impl Default for EntryCache {
-    fn default() -> Self {
-        Self(RefCell::new(LruCache::new(ENTRIES_READ)))
-    }
-}
-
-impl EntryCache {
-    fn get(&self, tenant: &TenantName, seq: u64) -> Option<Arc<Entry>> {
-        self.0.borrow_mut().get(&(tenant.clone(), seq)).cloned()
-    }
-
-    fn forget(&self, tenant: &TenantName, seq: u64) {
-        self.0.borrow_mut().pop(&(tenant.clone(), seq));
-    }
-
-    fn put(&self, tenant: &TenantName, seq: u64, entry: &Arc<Entry>) {
-        let key = (tenant.clone(), seq);
-        self.0.borrow_mut().put(key, Arc::clone(entry));
     }
 }
 

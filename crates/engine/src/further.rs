@@ -4,14 +4,19 @@
 use crate::api::{
     Added, ChatMessage, Erasure, Exported, Fact, IndexState, Integrity, KeyMade, KeySpec, KeyView,
     NamespaceView, Page, PageSpec, PrincipalView, ProvenLog, QuotaSpec, QuotaView, RefusalReport,
-    SessionView, TenantSpec, TenantView, ToolMode, ToolView, Write, Written,
+    SessionView, StepAnswer, StepOp, TenantSpec, TenantView, ToolMode, ToolView, Write, Written,
 };
 use crate::caller::Caller;
 use crate::refusal::Refusal;
+use crate::state::Key;
+use crate::turn::Turn;
 use crate::{
-    Engine, admin, audit, endorse, erase, lists, messages, portable, quota, report, review, write,
+    Engine, admin, audit, endorse, erase, lists, messages, portable, quota, report, review, step,
+    write,
 };
 use ancile_core::{Digest, EntryId, Micros, NamespaceName, PrincipalName, SessionId, ToolName};
+use std::sync::Arc;
+use std::time::Instant;
 
 /// Owned form of a [`PageSpec`], to cross to the writer's thread.
 struct Part {
@@ -37,6 +42,21 @@ impl Part {
     }
 }
 
+impl Engine {
+    /// Reads on the state of the last commit, beside what is being written.
+    pub(crate) fn look<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        f: impl Fn(&mut Turn<'_>, &Key) -> Result<T, Refusal> + Send + Sync + 'static,
+    ) -> Result<T, Refusal> {
+        let caller = caller.clone();
+        self.writer.look(move |turn| {
+            let key = turn.check(&caller)?;
+            f(turn, &key)
+        })
+    }
+}
+
 /// As for the other calls: the key is checked once more on the writer thread, and a [`Refusal`]
 /// says where it may not, the thing is not there, or a limit is passed.
 #[allow(
@@ -44,6 +64,48 @@ impl Part {
     reason = "said once for all of them, above"
 )]
 impl Engine {
+    /// Runs operations in a session, in order, all or none.
+    pub fn step(
+        &self,
+        by: &Caller,
+        id: SessionId,
+        token: &str,
+        ops: Vec<StepOp>,
+    ) -> Result<StepAnswer, Refusal> {
+        let token = token.to_owned();
+        let asked = Instant::now();
+        let ops = self.before.step(by, ops);
+        let answer = self.with(by, move |t, k| step::step(t, k, id, &token, ops));
+        if answer.is_ok() {
+            self.counts.step_took(asked.elapsed());
+        }
+        answer
+    }
+
+    /// The same without waiting: the writer's thread gives the answer to `done`, which must be
+    /// quick. Refused at once when the most jobs wait that may.
+    pub fn step_then(
+        &self,
+        by: &Caller,
+        (id, token): (SessionId, &str),
+        ops: Vec<StepOp>,
+        done: impl FnOnce(Result<StepAnswer, Refusal>) + Send + 'static,
+    ) -> Result<(), Refusal> {
+        let (caller, token) = (by.clone(), token.to_owned());
+        let (asked, counts) = (Instant::now(), Arc::clone(&self.counts));
+        let ops = self.before.step(by, ops);
+        let run = move |turn: &mut Turn<'_>| {
+            let key = turn.check(&caller)?;
+            step::step(turn, &key, id, &token, ops)
+        };
+        self.writer.submit_then(run, move |answer| {
+            if answer.is_ok() {
+                counts.step_took(asked.elapsed());
+            }
+            done(answer);
+        })
+    }
+
     /// Writes a copy that this user answers for, in the place of a class 4 memory with exactly this
     /// digest. `values` are parts of its text that the copy may ground, at most
     /// [`crate::api::ENDORSED_VALUES_MAX`].
@@ -76,7 +138,7 @@ impl Engine {
     /// Lists keys in order of id.
     pub fn keys(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<KeyView>, Refusal> {
         let (cursor, limit) = (page.cursor.map(str::to_owned), page.limit);
-        self.with(by, move |t, k| admin::keys(t, k, cursor.as_deref(), limit))
+        self.look(by, move |t, k| admin::keys(t, k, cursor.as_deref(), limit))
     }
 
     /// Revokes a key by its id.
@@ -105,7 +167,7 @@ impl Engine {
 
     /// How the tenant's index stands.
     pub fn index_state(&self, by: &Caller) -> Result<IndexState, Refusal> {
-        self.with(by, |t, k| audit::index_state(t, k))
+        self.look(by, |t, k| audit::index_state(t, k))
     }
 
     /// Makes the tenant's segments anew from the log, with today's model, beside the requests.
@@ -116,7 +178,7 @@ impl Engine {
     /// Lists the sessions that the key sees, newest first.
     pub fn sessions(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<SessionView>, Refusal> {
         let part = Part::from(page);
-        self.with(by, move |t, k| lists::sessions(t, k, part.spec()))
+        self.look(by, move |t, k| lists::sessions(t, k, part.spec()))
     }
 
     /// Lists namespaces in order of name: for an operator all, for others those of the key.
@@ -126,7 +188,7 @@ impl Engine {
         page: PageSpec<'_>,
     ) -> Result<Page<NamespaceView>, Refusal> {
         let part = Part::from(page);
-        self.with(by, move |t, k| lists::namespaces(t, k, part.spec()))
+        self.look(by, move |t, k| lists::namespaces(t, k, part.spec()))
     }
 
     /// Lists the principals that keys were made for, in order of name.
@@ -136,13 +198,13 @@ impl Engine {
         page: PageSpec<'_>,
     ) -> Result<Page<PrincipalView>, Refusal> {
         let part = Part::from(page);
-        self.with(by, move |t, k| lists::principals(t, k, part.spec()))
+        self.look(by, move |t, k| lists::principals(t, k, part.spec()))
     }
 
     /// Lists tenants in order of name.
     pub fn tenants(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<TenantView>, Refusal> {
         let part = Part::from(page);
-        self.with(by, move |t, k| lists::tenants(t, k, part.spec()))
+        self.look(by, move |t, k| lists::tenants(t, k, part.spec()))
     }
 
     /// Gives a namespace other readers and writers; an empty list is every key that reaches it.
@@ -178,7 +240,7 @@ impl Engine {
     /// Lists quotas with what is kept under each, in order of namespace and principal.
     pub fn quotas(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<QuotaView>, Refusal> {
         let part = Part::from(page);
-        self.with(by, move |t, k| quota::list(t, k, part.spec()))
+        self.look(by, move |t, k| quota::list(t, k, part.spec()))
     }
 
     /// Takes chat messages, and facts that were extracted from single user turns among them, into
@@ -207,7 +269,7 @@ impl Engine {
         page: PageSpec<'_>,
     ) -> Result<(Page<Exported>, String), Refusal> {
         let part = Part::from(page);
-        self.with(by, move |t, k| {
+        self.look(by, move |t, k| {
             portable::export(t, k, &namespace, part.spec())
         })
     }
@@ -234,7 +296,7 @@ impl Engine {
     /// Lists the tools of the manifest in order of name.
     pub fn tools(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<ToolView>, Refusal> {
         let part = Part::from(page);
-        self.with(by, move |t, k| report::tools(t, k, part.spec()))
+        self.look(by, move |t, k| report::tools(t, k, part.spec()))
     }
 
     /// What was refused, or would have been, within the hours that touch a range of time.
@@ -244,7 +306,7 @@ impl Engine {
         range: (Option<Micros>, Option<Micros>),
         tool: Option<ToolName>,
     ) -> Result<RefusalReport, Refusal> {
-        self.with(by, move |t, k| report::refusals(t, k, range, tool.as_ref()))
+        self.look(by, move |t, k| report::refusals(t, k, range, tool.as_ref()))
     }
 
     /// Has a task fire no more.

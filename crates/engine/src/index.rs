@@ -192,6 +192,11 @@ impl Index {
         self.erased.push((place, seq));
     }
 
+    /// Whether the open group removes something.
+    pub(crate) fn removes(&self) -> bool {
+        !self.erased.is_empty()
+    }
+
     /// Where the journal stands.
     pub(crate) fn mark(&self) -> Mark {
         Mark {

@@ -34,6 +34,7 @@ mod once;
 mod portable;
 mod quota;
 mod read;
+mod readers;
 mod recall;
 mod refusal;
 mod reply;
@@ -85,13 +86,12 @@ use ancile_policy::Canonicalise;
 use api::{
     ApprovalView, ContextPack, EntryView, FireAnswer, Health, LineageView, MandateSpec,
     MandateView, Page, PageSpec, QuarantineView, Recall, SessionOpened, SessionSpec, SessionView,
-    SourceView, StepAnswer, StepOp, TaskFilter, TaskView, Write, Written,
+    SourceView, TaskFilter, TaskView, Write, Written,
 };
 use state::Key;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Instant;
 use turn::{Turn, clock, unauthenticated};
 use writer::Writer;
 
@@ -327,31 +327,13 @@ impl Engine {
 
     /// Shows a session.
     pub fn session(&self, by: &Caller, id: SessionId) -> Result<SessionView, Refusal> {
-        self.with(by, move |t, k| step::show(t, k, &id))
+        self.look(by, move |t, k| step::show(t, k, &id))
     }
 
     /// Closes a session.
     pub fn close_session(&self, by: &Caller, id: SessionId, token: &str) -> Result<(), Refusal> {
         let token = token.to_owned();
         self.with(by, move |t, k| step::close(t, k, &id, &token))
-    }
-
-    /// Runs operations in a session, in order, all or none.
-    pub fn step(
-        &self,
-        by: &Caller,
-        id: SessionId,
-        token: &str,
-        ops: Vec<StepOp>,
-    ) -> Result<StepAnswer, Refusal> {
-        let token = token.to_owned();
-        let asked = Instant::now();
-        let ops = self.before.step(by, ops);
-        let answer = self.with(by, move |t, k| step::step(t, k, id, &token, ops));
-        if answer.is_ok() {
-            self.counts.step_took(asked.elapsed());
-        }
-        answer
     }
 
     /// Writes an entry outside a session.
@@ -368,12 +350,12 @@ impl Engine {
         op: Recall,
     ) -> Result<ContextPack, Refusal> {
         self.before.embedding.warm([op.query.as_str()]);
-        self.with(by, move |t, k| recall::for_person(t, k, &namespace, &op))
+        self.look(by, move |t, k| recall::for_person(t, k, &namespace, &op))
     }
 
     /// Reads an entry.
     pub fn entry(&self, by: &Caller, id: EntryId) -> Result<EntryView, Refusal> {
-        self.with(by, move |t, k| read::entry(t, k, &id))
+        self.look(by, move |t, k| read::entry(t, k, &id))
     }
 
     /// Lists entries, newest first.
@@ -385,14 +367,14 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<EntryView>, Refusal> {
         let cursor = cursor.map(str::to_owned);
-        self.with(by, move |t, k| {
+        self.look(by, move |t, k| {
             read::entries(t, k, &namespace, cursor.as_deref(), limit)
         })
     }
 
     /// Says where an entry came from.
     pub fn lineage(&self, by: &Caller, id: EntryId) -> Result<LineageView, Refusal> {
-        self.with(by, move |t, k| read::lineage(t, k, &id))
+        self.look(by, move |t, k| read::lineage(t, k, &id))
     }
 
     /// Proves that an entry is in the signed log, as JSON text.
@@ -409,7 +391,7 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<TaskView>, Refusal> {
         let cursor = cursor.map(str::to_owned);
-        self.with(by, move |t, k| {
+        self.look(by, move |t, k| {
             read::tasks(t, k, &filter, cursor.as_deref(), limit)
         })
     }
@@ -421,7 +403,7 @@ impl Engine {
 
     /// The tool manifest.
     pub fn manifest(&self, by: &Caller) -> Result<String, Refusal> {
-        self.with(by, |t, k| admin::manifest(t, k))
+        self.look(by, |t, k| admin::manifest(t, k))
     }
 
     /// Sets the tool manifest.
@@ -432,7 +414,7 @@ impl Engine {
 
     /// The Cedar text that a grant would store.
     pub fn draft_mandate(&self, by: &Caller, spec: MandateSpec) -> Result<String, Refusal> {
-        self.with(by, move |t, k| admin::draft_mandate(t, k, &spec))
+        self.look(by, move |t, k| admin::draft_mandate(t, k, &spec))
     }
 
     /// Grants a mandate.
@@ -448,7 +430,7 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<MandateView>, Refusal> {
         let cursor = cursor.map(str::to_owned);
-        self.with(by, move |t, k| {
+        self.look(by, move |t, k| {
             admin::mandates(t, k, cursor.as_deref(), limit)
         })
     }
@@ -466,14 +448,14 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<ApprovalView>, Refusal> {
         let cursor = cursor.map(str::to_owned);
-        self.with(by, move |t, k| {
+        self.look(by, move |t, k| {
             review::approvals(t, k, cursor.as_deref(), limit)
         })
     }
 
     /// Shows an ask.
     pub fn approval(&self, by: &Caller, id: ApprovalId) -> Result<ApprovalView, Refusal> {
-        self.with(by, move |t, k| review::approval(t, k, &id))
+        self.look(by, move |t, k| review::approval(t, k, &id))
     }
 
     /// Approves exactly this call digest, once.
@@ -524,7 +506,7 @@ impl Engine {
     /// Lists sources in order of name.
     pub fn sources(&self, by: &Caller, page: PageSpec<'_>) -> Result<Page<SourceView>, Refusal> {
         let (cursor, limit) = (page.cursor.map(str::to_owned), page.limit);
-        self.with(by, move |t, k| {
+        self.look(by, move |t, k| {
             admin::sources(t, k, cursor.as_deref(), limit)
         })
     }
@@ -538,7 +520,7 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<QuarantineView>, Refusal> {
         let cursor = cursor.map(str::to_owned);
-        self.with(by, move |t, k| {
+        self.look(by, move |t, k| {
             review::quarantine(t, k, &namespace, cursor.as_deref(), limit)
         })
     }

@@ -163,6 +163,7 @@ pub(crate) fn step(
     let at = In { key, id };
     let mut results = Vec::with_capacity(ops.len());
     for (index, op) in ops.into_iter().enumerate() {
+        turn.core.serve_readers_meanwhile();
         let result = one(turn, &at, op).map_err(|refusal| Refusal {
             outside: format!("operation {index}: {}", refusal.outside),
             ..refusal

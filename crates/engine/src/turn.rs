@@ -310,6 +310,9 @@ impl<'a> Turn<'a> {
         body: &[u8],
         content: Option<(&Salt, &[u8])>,
     ) -> Result<u64, Refusal> {
+        if self.core.readers.only_looks() {
+            return Err(internal(&"a reader has to write, and is answered as a job"));
+        }
         let content = content.map(|(salt, bytes)| ancile_store::Content { salt: *salt, bytes });
         let appended = self.core.store()?.append(tenant, body, content);
         match appended {

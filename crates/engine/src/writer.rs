@@ -2,19 +2,22 @@
 //! The one writer thread: jobs in, one commit for a group of them, answers out.
 //!
 //! Each job runs inside a savepoint of the store, a clone of the state and a journal of the index,
-//! so that a refused job leaves no trace. Nobody is answered before the group is committed and
-//! the witness has its checkpoint. After a failed commit the store is opened anew.
+//! so that a refused job leaves no trace. Readers are answered in between; nobody else is answered
+//! before the group is committed and the witness has its checkpoint. After a failed commit the
+//! store is opened anew.
 
 use crate::core::{Core, down};
 use crate::counts::Totals;
 use crate::index::Mark;
+use crate::readers::{Look, Readers};
 use crate::refusal::{Fault, Refusal};
 use crate::state::State;
 use crate::turn::Turn;
 use crate::upkeep::Next;
 use ancile_store::Savepoint;
 use std::cell::RefCell;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -29,11 +32,11 @@ const QUEUE_MAX: usize = 1_024;
 
 /// Sends the answer, once it is known whether the group was committed.
 type Reply = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
-/// Runs and says whether it is to be kept.
-type Run = Box<dyn FnOnce(&mut Turn<'_>) -> (bool, Reply) + Send>;
+/// Runs, unless it is refused at once, and says whether it is to be kept.
+type Run = Box<dyn FnOnce(Result<&mut Turn<'_>, Refusal>) -> (bool, Reply) + Send>;
 
 /// The same, for one that asks the engine itself.
-type Whole = Box<dyn FnOnce() -> (bool, Reply) + Send>;
+type Whole = Box<dyn FnOnce(Result<(), Refusal>) -> (bool, Reply) + Send>;
 
 /// What lies open while a job of that kind runs on the writer's thread.
 struct Open {
@@ -47,8 +50,10 @@ thread_local! {
 }
 
 enum Job {
-    Run(Run, Box<dyn FnOnce(Refusal) + Send>),
-    Whole(Whole, Box<dyn FnOnce(Refusal) + Send>),
+    Run(Run),
+    Whole(Whole),
+    /// Somebody waits to read.
+    Look,
     Stop,
 }
 
@@ -56,6 +61,7 @@ enum Job {
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     jobs: SyncSender<Job>,
+    looks: SyncSender<Look>,
 }
 
 impl std::fmt::Debug for Job {
@@ -76,10 +82,13 @@ impl Writer {
     /// Starts the thread over an opened core.
     pub(crate) fn start(core: Core) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (jobs, inbox) = sync_channel(QUEUE_MAX);
+        let (looks, waiting) = sync_channel(QUEUE_MAX);
+        let mut core = core;
+        core.readers = Readers::of(waiting, &core.state);
         let thread = std::thread::Builder::new()
             .name("ancile-writer".to_owned())
             .spawn(move || run(core, &inbox))?;
-        Ok((Self { jobs }, thread))
+        Ok((Self { jobs, looks }, thread))
     }
 
     /// Runs `f` on the writer thread and answers once its group is committed.
@@ -96,25 +105,67 @@ impl Writer {
             return result;
         }
         let (answer, wait) = sync_channel::<Result<T, Refusal>>(1);
-        let refuse = answer.clone();
-        let span = tracing::Span::current();
-        let run: Run = Box::new(move |turn| {
-            let result = span.in_scope(|| f(turn));
-            let keep = result.is_ok();
-            let reply: Reply = Box::new(move |committed| {
-                // A caller that went away needs no answer.
-                let _gone = answer.send(match committed {
-                    Ok(()) => result,
-                    Err(refusal) => result.and(Err(refusal)),
-                });
-            });
-            (keep, reply)
+        let job = job(f, move |result| {
+            // A caller that went away needs no answer.
+            let _gone = answer.send(result);
         });
-        let refused = Box::new(move |refusal| {
-            let _gone = refuse.send(Err(refusal));
-        });
-        self.jobs.send(Job::Run(run, refused)).map_err(|_| gone())?;
+        self.jobs.send(job).map_err(|_| gone())?;
         wait.recv().map_err(|_| gone())?
+    }
+
+    /// Runs `f` on the writer thread, which gives the answer to `done` once its group is committed.
+    /// Does not wait, for which it is refused when [`QUEUE_MAX`] jobs do.
+    pub(crate) fn submit_then<T: Send + 'static>(
+        &self,
+        f: impl FnOnce(&mut Turn<'_>) -> Result<T, Refusal> + Send + 'static,
+        done: impl FnOnce(Result<T, Refusal>) + Send + 'static,
+    ) -> Result<(), Refusal> {
+        self.jobs
+            .try_send(job(f, done))
+            .map_err(|fault| match fault {
+                TrySendError::Disconnected(_) => gone(),
+                TrySendError::Full(_) => {
+                    let text =
+                        format!("{QUEUE_MAX} requests wait, the most there may be; try later");
+                    Refusal::new(Fault::Unavailable, "busy", text)
+                }
+            })
+    }
+
+    /// Runs `f` on the writer thread as soon as a job or an entry of a batch is done, on the state
+    /// of the last commit; where it has to write, as a job.
+    pub(crate) fn look<T: Send + 'static>(
+        &self,
+        f: impl Fn(&mut Turn<'_>) -> Result<T, Refusal> + Send + Sync + 'static,
+    ) -> Result<T, Refusal> {
+        if OPEN.with_borrow(Option::is_some) {
+            return self.submit(f);
+        }
+        let f = Arc::new(f);
+        let again = Arc::clone(&f);
+        let (answer, wait) = sync_channel::<Option<Result<T, Refusal>>>(1);
+        let span = tracing::Span::current();
+        let look: Look = Box::new(move |turn| {
+            let found = match turn {
+                Ok(turn) => {
+                    let found = span.in_scope(|| f(turn));
+                    (!turn.core.readers.has_to_write()).then_some(found)
+                }
+                Err(refusal) => Some(Err(refusal)),
+            };
+            // A caller that went away needs no answer.
+            let _gone = answer.send(found);
+        });
+        self.looks.send(look).map_err(|_| gone())?;
+        match self.jobs.try_send(Job::Look) {
+            // With so many jobs before it, the writer looks for readers after each.
+            Ok(()) | Err(TrySendError::Full(_)) => {}
+            Err(TrySendError::Disconnected(_)) => return Err(gone()),
+        }
+        match wait.recv().map_err(|_| gone())? {
+            Some(found) => found,
+            None => self.submit(move |turn| again(turn)),
+        }
     }
 
     /// Runs `f`, which may ask the engine any number of times, on the writer thread as one job: a
@@ -124,10 +175,12 @@ impl Writer {
         f: impl FnOnce() -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
         let (answer, wait) = sync_channel::<Result<T, E>>(1);
-        let refuse = answer.clone();
         let span = tracing::Span::current();
-        let run: Whole = Box::new(move || {
-            let result = span.in_scope(f);
+        let run: Whole = Box::new(move |may| {
+            let result = match may {
+                Ok(()) => span.in_scope(f),
+                Err(refusal) => Err(refusal.into()),
+            };
             let keep = result.is_ok();
             let reply: Reply = Box::new(move |committed| {
                 // A caller that went away needs no answer.
@@ -138,12 +191,7 @@ impl Writer {
             });
             (keep, reply)
         });
-        let refused = Box::new(move |refusal: Refusal| {
-            let _gone = refuse.send(Err(refusal.into()));
-        });
-        self.jobs
-            .send(Job::Whole(run, refused))
-            .map_err(|_| gone())?;
+        self.jobs.send(Job::Whole(run)).map_err(|_| gone())?;
         wait.recv().map_err(|_| gone())?
     }
 
@@ -153,9 +201,29 @@ impl Writer {
     }
 }
 
+/// A job that gives its answer to `done`.
+fn job<T: Send + 'static>(
+    f: impl FnOnce(&mut Turn<'_>) -> Result<T, Refusal> + Send + 'static,
+    done: impl FnOnce(Result<T, Refusal>) + Send + 'static,
+) -> Job {
+    let span = tracing::Span::current();
+    Job::Run(Box::new(move |turn| {
+        let result = turn.and_then(|turn| span.in_scope(|| f(turn)));
+        let keep = result.is_ok();
+        let reply: Reply = Box::new(move |committed| {
+            done(match committed {
+                Ok(()) => result,
+                Err(refusal) => result.and(Err(refusal)),
+            });
+        });
+        (keep, reply)
+    }))
+}
+
 fn run(core: Core, inbox: &Receiver<Job>) {
     let mut core = core;
     loop {
+        core.serve_readers();
         let first = match core.upkeep() {
             Next::Idle => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Next::Wait => inbox.recv_timeout(UPKEEP_POLL),
@@ -176,22 +244,16 @@ fn run(core: Core, inbox: &Receiver<Job>) {
         let mut replies: Vec<Reply> = Vec::new();
         let mut stop = false;
         for job in group {
+            core.serve_readers_meanwhile();
             match job {
+                Job::Look => {}
                 Job::Stop => stop = true,
-                Job::Run(run, refused) => match core.guarded(run) {
-                    Ok(reply) => replies.push(reply),
-                    Err(refusal) => refused(refusal),
-                },
-                Job::Whole(run, refused) => match core.whole(run) {
-                    (back, Ok(reply)) => {
-                        core = back;
-                        replies.push(reply);
-                    }
-                    (back, Err(refusal)) => {
-                        core = back;
-                        refused(refusal);
-                    }
-                },
+                Job::Run(run) => replies.extend(core.guarded(run)),
+                Job::Whole(run) => {
+                    let (back, reply) = core.whole(run);
+                    core = back;
+                    replies.extend(reply);
+                }
             }
             if !core.is_open() {
                 // What ran before in this group is gone with the store: the next job opens it
@@ -212,25 +274,42 @@ fn run(core: Core, inbox: &Receiver<Job>) {
 }
 
 impl Core {
-    /// Runs one job inside a savepoint; what a refused one did is undone.
-    fn guarded(&mut self, run: Run) -> Result<Reply, Refusal> {
-        let before = self.before()?;
-        let (keep, reply) = run(&mut Turn::new(self));
-        self.after(before, keep)?;
-        Ok(reply)
+    /// Runs one job inside a savepoint; what a refused one did is undone. Gives the reply that is
+    /// due after the commit, unless it was given.
+    fn guarded(&mut self, run: Run) -> Option<Reply> {
+        let before = match self.before() {
+            Ok(before) => before,
+            Err(refusal) => {
+                let (_, reply) = run(Err(refusal.clone()));
+                reply(Err(refusal));
+                return None;
+            }
+        };
+        let (keep, reply) = run(Ok(&mut Turn::new(self)));
+        match self.after(before, keep) {
+            Ok(()) => Some(reply),
+            Err(refusal) => {
+                reply(Err(refusal));
+                None
+            }
+        }
     }
 
     /// The same for a job that asks the engine itself: meanwhile the core lies open for it.
-    fn whole(mut self, run: Whole) -> (Self, Result<Reply, Refusal>) {
+    fn whole(mut self, run: Whole) -> (Self, Option<Reply>) {
         let before = match self.before() {
             Ok(before) => before,
-            Err(refusal) => return (self, Err(refusal)),
+            Err(refusal) => {
+                let (_, reply) = run(Err(refusal.clone()));
+                reply(Err(refusal));
+                return (self, None);
+            }
         };
         OPEN.set(Some(Open {
             core: self,
             refused: None,
         }));
-        let (keep, reply) = run();
+        let (keep, reply) = run(Ok(()));
         let open = OPEN.take();
         let Some(Open { mut core, refused }) = open else {
             // Whoever takes the core puts it back, unless the thread ends by a panic meanwhile.
@@ -238,11 +317,12 @@ impl Core {
         };
         let after = core.after(before, keep && refused.is_none());
         match (after, refused) {
-            (Err(refusal), _) => (core, Err(refusal)),
+            (Err(refusal), _) => reply(Err(refusal)),
             // An answer that says otherwise is not given.
-            (Ok(()), Some(refusal)) if keep => (core, Err(refusal)),
-            (Ok(()), _) => (core, Ok(reply)),
+            (Ok(()), Some(refusal)) if keep => reply(Err(refusal)),
+            (Ok(()), _) => return (core, Some(reply)),
         }
+        (core, None)
     }
 
     /// Opens the savepoint of a job.

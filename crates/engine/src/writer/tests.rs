@@ -89,3 +89,52 @@ fn promise_7_nobody_is_answered_for_a_group_that_went_with_the_store() {
     assert!(there(&engine, "after"));
     engine.close();
 }
+
+#[test]
+fn a_reader_waits_for_the_commit_of_a_group_that_removes_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    Engine::init(&home).unwrap();
+    let engine = engine(&home);
+    let (reads, asked) = (engine.clone(), engine.clone());
+    let (started, running) = sync_channel::<()>(0);
+    let (go, wait) = sync_channel::<()>(0);
+    let (answer, found) = sync_channel(2);
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            asked.writer.submit(move |turn| {
+                started.send(()).unwrap();
+                wait.recv().unwrap();
+                turn.core.serve_readers_meanwhile();
+                started.send(()).unwrap();
+                wait.recv().unwrap();
+                let tenant = TenantName::new("default").unwrap();
+                let main = NamespaceName::new("main").unwrap();
+                let place = (tenant, main, crate::index::Partition::Trusted);
+                turn.core.index.erase(place, 0);
+                turn.core.serve_readers_meanwhile();
+                started.send(()).unwrap();
+                wait.recv().unwrap();
+                Ok(())
+            })
+        });
+        running.recv().unwrap();
+        let look = |name: &'static str| {
+            let (reads, answer) = (reads.clone(), answer.clone());
+            threads.spawn(move || {
+                reads.writer.look(|_| Ok(())).unwrap();
+                answer.send(name).unwrap();
+            });
+            std::thread::sleep(Duration::from_millis(100));
+            go.send(()).unwrap();
+            running.recv().unwrap();
+        };
+        look("before");
+        assert_eq!(found.recv().unwrap(), "before");
+        look("after");
+        assert!(found.try_recv().is_err(), "the group is not committed");
+        go.send(()).unwrap();
+        assert_eq!(found.recv().unwrap(), "after");
+    });
+    engine.close();
+}
