@@ -23,6 +23,7 @@ mod route;
 mod routes;
 mod serve;
 mod wire;
+mod work;
 
 pub use families::{Family, FamilyKind, Point, PointValue};
 pub use limits::Limits;

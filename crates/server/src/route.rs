@@ -10,6 +10,7 @@ use crate::problem::Problem;
 use crate::rate::Buckets;
 use crate::routes::ROUTES;
 use crate::wire::query::Query;
+use crate::work::{Done, run, told};
 use ancile_core::Role;
 use ancile_engine::Engine;
 use axum::Router;
@@ -27,9 +28,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 use tracing::{Instrument as _, Span};
 
 /// The header that carries a session token.
@@ -117,6 +117,14 @@ pub(crate) struct Shape {
 }
 
 impl Route {
+    /// With a way that keeps no thread waiting.
+    pub(crate) const fn or_then(mut self, then: Then) -> Self {
+        if let Does::Keyed(does, _) = self.does {
+            self.does = Does::Keyed(does, Some(then));
+        }
+        self
+    }
+
     /// With a query.
     pub(crate) const fn with_query(mut self, query: &'static [&'static str]) -> Self {
         self.query = query;
@@ -180,15 +188,19 @@ impl Route {
 enum Does {
     /// Answers anyone.
     Open(fn(&Engine) -> Result<Reply, Problem>),
-    /// Answers a caller.
-    Keyed(fn(&Ask<'_>) -> Result<Reply, Problem>),
+    /// Answers a caller; with the second as well, where it can.
+    Keyed(Keyed, Option<Then>),
 }
 
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 pub(crate) type Keyed = fn(&Ask<'_>) -> Result<Reply, Problem>;
+/// Does the same without waiting.
+pub(crate) type Then = fn(&Ask<'_>, Done) -> Result<(), Problem>;
 
 /// The path of a request that no route takes, in the log.
 const NO_ROUTE: &str = "none";
+/// Longest body that is read where other requests wait for it: 16 KiB.
+const AT_ONCE_BYTES_MAX: usize = 16_384;
 /// What a route is before its forms are said: it is answered with 204.
 const BARE: Shape = Shape {
     takes: None,
@@ -205,7 +217,7 @@ const fn keyed(verb: Verb, path: &'static str, summary: &'static str, does: Keye
         query: &[],
         summary,
         shape: BARE,
-        does: Does::Keyed(does),
+        does: Does::Keyed(does, None),
     }
 }
 
@@ -328,7 +340,7 @@ async fn take(
                 let engine = shared.engine.clone();
                 run(shared.limits.work, None, move || does(&engine)).await
             }
-            Does::Keyed(does) => shared.keyed(route, does, params, request).await,
+            Does::Keyed(does, then) => shared.keyed((route, does, then), params, request).await,
         }
     };
     let result = answer.instrument(begun.span.clone()).await;
@@ -340,8 +352,7 @@ impl Shared {
     /// body is read.
     async fn keyed(
         &self,
-        route: &'static Route,
-        does: Keyed,
+        (route, does, then): (&'static Route, Keyed, Option<Then>),
         params: PathParams,
         request: Request,
     ) -> Result<Reply, Problem> {
@@ -364,6 +375,15 @@ impl Shared {
         // Taken only now, so that bodies that trickle in hold no place.
         let slot = self.slot()?;
         let engine = self.engine.clone();
+        let short = parts.body.len() <= AT_ONCE_BYTES_MAX;
+        if let (Some(then), None) = (then.filter(|_| short), &once) {
+            let ask = Ask {
+                engine: &engine,
+                caller: &caller,
+                parts: &parts,
+            };
+            return told(self.limits.work, (slot, held), |done| then(&ask, done)).await;
+        }
         let answer = move || {
             let answer = match once {
                 Some(key) => once::answer(&engine, caller, parts, (route.path, &key, does)),
@@ -462,37 +482,6 @@ impl Begun {
             headers.insert(REQUEST_ID, id);
         }
         response
-    }
-}
-
-/// Runs work that may block, and waits for it within the limit. The place is kept until the work
-/// ends, also when nobody waits for it any more.
-async fn run(
-    limit: Duration,
-    slot: Option<OwnedSemaphorePermit>,
-    work: impl FnOnce() -> Result<Reply, Problem> + Send + 'static,
-) -> Result<Reply, Problem> {
-    let span = Span::current();
-    let running = tokio::task::spawn_blocking(move || {
-        let answer = span.in_scope(work);
-        drop(slot);
-        answer
-    });
-    match timeout(limit, running).await {
-        Ok(Ok(answer)) => answer,
-        // What a panic says may be a text of the request.
-        Ok(Err(_)) => Err(Problem::internal(
-            "the work for the request ended by a panic",
-        )),
-        Err(_) => {
-            let seconds = limit.as_secs();
-            let detail = format!(
-                "no answer within {seconds} seconds; the request may still be carried out: read \
-                 back before sending it again"
-            );
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            Err(Problem::new(status, "timeout", detail))
-        }
     }
 }
 

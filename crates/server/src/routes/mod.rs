@@ -56,6 +56,7 @@ pub const ROUTES: &[Route] = &[
         "Ask the act gate about a call",
         sessions::act,
     )
+    .or_then(sessions::act_then)
     .takes::<ProposeBody>()
     .gives::<CallAnswerBody>(),
     in_session(

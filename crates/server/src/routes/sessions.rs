@@ -10,7 +10,9 @@ use crate::wire::recall::{PackBody, RecallBody};
 use crate::wire::reply::{FilteredBody, ReplyBody};
 use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
 use crate::wire::step::{StepAnswerBody, StepBody};
-use ancile_engine::api::{StepOp, StepResult, TaskFilter};
+use crate::work::Done;
+use ancile_engine::Refusal;
+use ancile_engine::api::{StepAnswer, StepOp, StepResult, TaskFilter};
 
 /// Opens a session.
 pub(crate) fn open(ask: &Ask<'_>) -> Result<Reply, Problem> {
@@ -42,7 +44,24 @@ pub(crate) fn step(ask: &Ask<'_>) -> Result<Reply, Problem> {
 /// Decides on one call: a step of one operation.
 pub(crate) fn act(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let propose = ask.json::<ProposeBody>()?.propose();
-    match only(ask, StepOp::Call(propose))? {
+    called(only(ask, StepOp::Call(propose))?)
+}
+
+/// The same without waiting.
+pub(crate) fn act_then(ask: &Ask<'_>, done: Done) -> Result<(), Problem> {
+    let op = StepOp::Call(ask.json::<ProposeBody>()?.propose());
+    let (id, token) = (ask.named()?, ask.session_token()?);
+    let done = |answer: Result<StepAnswer, Refusal>| {
+        let one = answer.map_err(Problem::from).and_then(the_one);
+        done(one.and_then(called));
+    };
+    ask.engine
+        .step_then(ask.caller, (id, token), vec![op], done)?;
+    Ok(())
+}
+
+fn called(result: StepResult) -> Result<Reply, Problem> {
+    match result {
         StepResult::Called(answer) => Reply::ok(&CallAnswerBody::from(answer)),
         other => Err(unlike(&other)),
     }
@@ -67,7 +86,10 @@ pub(crate) fn reply(ask: &Ask<'_>) -> Result<Reply, Problem> {
 
 fn only(ask: &Ask<'_>, op: StepOp) -> Result<StepResult, Problem> {
     let (id, token) = (ask.named()?, ask.session_token()?);
-    let mut answer = ask.engine.step(ask.caller, id, token, vec![op])?;
+    the_one(ask.engine.step(ask.caller, id, token, vec![op])?)
+}
+
+fn the_one(mut answer: StepAnswer) -> Result<StepResult, Problem> {
     let none = || Problem::internal("a step of one operation has no answer");
     answer.results.pop().ok_or_else(none)
 }
