@@ -25,7 +25,8 @@ pub(super) fn stem(word: &str) -> String {
 
 /// Step 1b: `-eed`, `-ed`, `-ing`, and the ending that the last two uncover.
 fn past(word: &mut String) {
-    if word.ends_with("eed") {
+    // Of the word `eed` nothing would be left before that suffix, and it loses the shorter one.
+    if word.len() > "eed".len() && word.ends_with("eed") {
         replace(word, &[("eed", "ee")], |stem| measure(stem) > 0);
     } else if replace(word, &[("ed", ""), ("ing", "")], has_vowel)
         && !replace(word, &[("at", "ate"), ("bl", "ble"), ("iz", "ize")], |_| {
