@@ -235,15 +235,11 @@ fn run(core: Core, inbox: &Receiver<Job>) {
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let mut group = vec![first];
-        while group.len() < GROUP_MAX
-            && let Ok(job) = inbox.try_recv()
-        {
-            group.push(job);
-        }
         let mut replies: Vec<Reply> = Vec::new();
         let mut stop = false;
-        for job in group {
+        let mut taken = 0;
+        let mut next = Some(first);
+        while let Some(job) = next {
             core.serve_readers_meanwhile();
             match job {
                 Job::Look => {}
@@ -262,6 +258,10 @@ fn run(core: Core, inbox: &Receiver<Job>) {
                     reply(Err(down()));
                 }
             }
+            taken += 1;
+            // What came meanwhile shares the commit.
+            let more = taken < GROUP_MAX && !stop;
+            next = more.then(|| inbox.try_recv().ok()).flatten();
         }
         let outcome = core.commit(replies.len());
         for reply in replies {
