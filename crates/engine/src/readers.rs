@@ -2,7 +2,8 @@
 //! Reads beside a group: the writer answers them between jobs, and between the entries of a batch,
 //! from the state of the last commit.
 //!
-//! So a reader waits for one entry or for a commit, and never for a batch.
+//! So a reader waits for an entry or for a commit, and never for a batch; and readers, however
+//! many, leave as much time to a group as they take from it.
 
 use crate::core::Core;
 use crate::counts::Totals;
@@ -10,6 +11,7 @@ use crate::refusal::Refusal;
 use crate::state::State;
 use crate::turn::Turn;
 use std::sync::mpsc::Receiver;
+use std::time::Instant;
 
 /// Takes its turn, or why there is none, and answers.
 pub(crate) type Look = Box<dyn FnOnce(Result<&mut Turn<'_>, Refusal>) + Send>;
@@ -21,6 +23,8 @@ pub(crate) struct Readers {
     /// The state of the last commit.
     committed: Option<State>,
     now: Now,
+    /// When the group goes on until, whoever waits to read.
+    rest: Option<Instant>,
 }
 
 /// What the writer does for them.
@@ -40,6 +44,7 @@ impl Readers {
             waiting: Some(waiting),
             committed: Some(state.clone()),
             now: Now::Nothing,
+            rest: None,
         }
     }
 
@@ -63,30 +68,41 @@ impl Readers {
 }
 
 impl Core {
-    /// Answers the readers that wait, with nothing open.
-    pub(crate) fn serve_readers(&mut self) {
-        while let Some(look) = self.next_reader() {
-            match self.ready() {
-                Ok(()) => self.look(look),
-                Err(refusal) => look(Err(refusal)),
-            }
+    /// Answers a reader that waits, with nothing open; says whether there was one.
+    pub(crate) fn serve_reader(&mut self) -> bool {
+        let Some(look) = self.next_reader() else {
+            return false;
+        };
+        match self.ready() {
+            Ok(()) => self.look(look),
+            Err(refusal) => look(Err(refusal)),
         }
+        true
     }
 
-    /// Answers the readers that wait, in the middle of a group. Rows that the group removes are
-    /// still there for the state of the last commit: then they wait for the commit.
-    pub(crate) fn serve_readers_meanwhile(&mut self) {
-        while self.is_open() && !self.index.removes() {
-            let Some(committed) = self.readers.committed.clone() else {
-                return;
-            };
-            let Some(look) = self.next_reader() else {
-                return;
-            };
-            let open = std::mem::replace(&mut self.state, committed);
-            self.look(look);
-            self.state = open;
+    /// Answers a reader that waits, in the middle of a group, unless the one before took longer
+    /// than the group had since. Rows that the group removes are still there for the state of the
+    /// last commit: then readers wait for the commit.
+    pub(crate) fn serve_reader_meanwhile(&mut self) {
+        let rests = self
+            .readers
+            .rest
+            .is_some_and(|until| Instant::now() < until);
+        if rests || !self.is_open() || self.index.removes() {
+            return;
         }
+        let Some(committed) = self.readers.committed.clone() else {
+            return;
+        };
+        let Some(look) = self.next_reader() else {
+            return;
+        };
+        let began = Instant::now();
+        let open = std::mem::replace(&mut self.state, committed);
+        self.look(look);
+        self.state = open;
+        let ended = Instant::now();
+        self.readers.rest = ended.checked_add(ended.duration_since(began));
     }
 
     fn next_reader(&self) -> Option<Look> {

@@ -163,7 +163,7 @@ pub(crate) fn step(
     let at = In { key, id };
     let mut results = Vec::with_capacity(ops.len());
     for (index, op) in ops.into_iter().enumerate() {
-        turn.core.serve_readers_meanwhile();
+        turn.core.serve_reader_meanwhile();
         let result = one(turn, &at, op).map_err(|refusal| Refusal {
             outside: format!("operation {index}: {}", refusal.outside),
             ..refusal

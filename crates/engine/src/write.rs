@@ -44,7 +44,7 @@ pub(crate) fn write(
     session: Option<SessionId>,
     op: Write,
 ) -> Result<Written, Refusal> {
-    turn.core.serve_readers_meanwhile();
+    turn.core.serve_reader_meanwhile();
     if key.spec.role == Role::Operator {
         return Err(forbidden(
             "write entries",

@@ -223,8 +223,10 @@ fn job<T: Send + 'static>(
 fn run(core: Core, inbox: &Receiver<Job>) {
     let mut core = core;
     loop {
-        core.serve_readers();
+        let served = core.serve_reader();
         let first = match core.upkeep() {
+            // There may be more; what waits to write comes first.
+            _ if served => inbox.recv_timeout(Duration::ZERO),
             Next::Idle => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Next::Wait => inbox.recv_timeout(UPKEEP_POLL),
             Next::Later => inbox.recv_timeout(UPKEEP_RETRY),
@@ -240,7 +242,7 @@ fn run(core: Core, inbox: &Receiver<Job>) {
         let mut taken = 0;
         let mut next = Some(first);
         while let Some(job) = next {
-            core.serve_readers_meanwhile();
+            core.serve_reader_meanwhile();
             match job {
                 Job::Look => {}
                 Job::Stop => stop = true,

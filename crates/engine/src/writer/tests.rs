@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A store that is lost in the middle of a group.
 
+use crate::readers::Look;
 use crate::refusal::{Fault, Refusal};
 use crate::{Engine, EngineConfig, IndexConfig, api::Gates, event::Event};
 use ancile_core::{NamespaceName, TenantName};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 fn engine(home: &std::path::Path) -> Engine {
@@ -105,14 +106,14 @@ fn a_reader_waits_for_the_commit_of_a_group_that_removes_rows() {
             asked.writer.submit(move |turn| {
                 started.send(()).unwrap();
                 wait.recv().unwrap();
-                turn.core.serve_readers_meanwhile();
+                turn.core.serve_reader_meanwhile();
                 started.send(()).unwrap();
                 wait.recv().unwrap();
                 let tenant = TenantName::new("default").unwrap();
                 let main = NamespaceName::new("main").unwrap();
                 let place = (tenant, main, crate::index::Partition::Trusted);
                 turn.core.index.erase(place, 0);
-                turn.core.serve_readers_meanwhile();
+                turn.core.serve_reader_meanwhile();
                 started.send(()).unwrap();
                 wait.recv().unwrap();
                 Ok(())
@@ -136,5 +137,29 @@ fn a_reader_waits_for_the_commit_of_a_group_that_removes_rows() {
         go.send(()).unwrap();
         assert_eq!(found.recv().unwrap(), "after");
     });
+    engine.close();
+}
+
+/// A look that has the next one wait before it ends.
+fn without_end(looks: SyncSender<Look>) -> Look {
+    Box::new(move |turn| {
+        assert!(turn.is_ok());
+        let next = without_end(looks.clone());
+        // Once the engine is closed nobody takes it.
+        let _end = looks.try_send(next);
+    })
+}
+
+#[test]
+fn readers_without_end_leave_room_for_what_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    Engine::init(&home).unwrap();
+    let engine = engine(&home);
+    let looks = engine.writer.looks.clone();
+    looks.send(without_end(looks.clone())).unwrap();
+    make(&engine, "first").unwrap();
+    make(&engine, "second").unwrap();
+    assert!(there(&engine, "second"));
     engine.close();
 }
