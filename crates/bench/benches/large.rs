@@ -17,7 +17,7 @@
     reason = "a measurement may stop at the first surprise"
 )]
 
-use ancile_core::{EntryId, EntryKind, NamespaceName};
+use ancile_core::{EntryId, NamespaceName};
 use ancile_engine::api::{BATCH_ENTRIES_MAX, Recall, Write};
 use ancile_engine::{Caller, Engine, EngineConfig};
 use std::path::Path;
@@ -179,19 +179,7 @@ fn text(number: u64) -> String {
 }
 
 fn memory(text: &str) -> Write {
-    Write {
-        kind: EntryKind::Memory,
-        namespace: None,
-        channel: None,
-        text: text.to_owned(),
-        locator: String::new(),
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
-    }
+    Write::memory(text)
 }
 
 /// Bytes this process has read so far, from `/proc`; 0 where there is none.

@@ -19,7 +19,7 @@
     reason = "a measurement may stop at the first surprise"
 )]
 
-use ancile_core::{EntryId, EntryKind, NamespaceName};
+use ancile_core::{EntryId, NamespaceName};
 use ancile_engine::api::{BATCH_ENTRIES_MAX, Explained, Recall, Write};
 use ancile_engine::{Caller, Engine, EngineConfig, Model};
 use serde_json::Value;
@@ -188,17 +188,5 @@ fn write(engine: &Engine, user: &Caller, conversation: &Value) -> BTreeMap<Strin
 }
 
 fn memory(text: &str) -> Write {
-    Write {
-        kind: EntryKind::Memory,
-        namespace: None,
-        channel: None,
-        text: text.to_owned(),
-        locator: String::new(),
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
-    }
+    Write::memory(text)
 }

@@ -8,8 +8,8 @@
 )]
 
 use ancile_core::{
-    AuthorityClass, Channel, Decision, EntryKind, Micros, NamespaceName, PrincipalName,
-    ProposedCall, SessionMode, TenantName, ToolName, Value,
+    AuthorityClass, Channel, Decision, Micros, NamespaceName, PrincipalName, ProposedCall,
+    SessionMode, TenantName, ToolName, Value,
 };
 use ancile_engine::api::{
     Expose, ExposureKind, Gates, MandateSpec, Propose, Recall, SessionOpened, SessionSpec,
@@ -106,17 +106,8 @@ fn fill(home: &Path) {
 
 fn memory(channel: Channel, text: String) -> Write {
     Write {
-        kind: EntryKind::Memory,
-        namespace: None,
         channel: Some(channel),
-        text,
-        locator: String::new(),
-        field: None,
-        parents: vec![],
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
+        ..Write::memory(text)
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! `holds_until_killed HOME`
 
-use ancile_core::{Channel, EntryKind};
+use ancile_core::Channel;
 use ancile_engine::api::Write;
 use ancile_engine::{
     Engine, EngineConfig, Judge, JudgeConfig, JudgeError, JudgeId, JudgeInput, Score,
@@ -55,16 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn page(text: String) -> Write {
     Write {
-        kind: EntryKind::Memory,
-        namespace: None,
         channel: Some(Channel::Web),
-        text,
-        locator: String::new(),
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
+        ..Write::memory(text)
     }
 }

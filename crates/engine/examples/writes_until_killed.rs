@@ -6,9 +6,7 @@
 //! entry and `P <session> <permit>` for each permit, flushed after the answer. A refused write
 //! prints `R <code> <sentence>`, and is tried again.
 
-use ancile_core::{
-    Channel, EntryKind, NamespaceName, PrincipalName, ProposedCall, SessionMode, ToolName,
-};
+use ancile_core::{Channel, NamespaceName, PrincipalName, ProposedCall, SessionMode, ToolName};
 use ancile_engine::api::{
     Expose, ExposureKind, Gates, Propose, Recall, SessionSpec, StepOp, StepResult, Write, Written,
 };
@@ -178,17 +176,8 @@ fn ops(text: &str) -> Result<Vec<StepOp>, Fault> {
 
 fn memory(channel: Option<Channel>, text: &str) -> Write {
     Write {
-        kind: EntryKind::Memory,
-        namespace: None,
         channel,
-        text: text.to_owned(),
-        locator: String::new(),
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
+        ..Write::memory(text)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::state::Key;
 use crate::step::{self, In};
 use crate::turn::Turn;
 use crate::write;
-use ancile_core::{Channel, EntryKind, SessionId, SessionMode};
+use ancile_core::{Channel, SessionId, SessionMode};
 
 /// Takes messages and facts into a session, in order, all or none.
 pub(crate) fn add(
@@ -137,17 +137,9 @@ fn one(turn: &mut Turn<'_>, at: &In<'_>, message: ChatMessage) -> Result<Message
 
 fn memory(channel: Channel, text: String, locator: String) -> Write {
     Write {
-        kind: EntryKind::Memory,
-        namespace: None,
         channel: Some(channel),
-        text,
         locator,
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
+        ..Write::memory(text)
     }
 }
 

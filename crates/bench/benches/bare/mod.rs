@@ -4,7 +4,7 @@
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
-use ancile_core::{EntryKind, TenantName};
+use ancile_core::TenantName;
 use ancile_engine::api::Write;
 use ancile_engine::{Caller, Engine};
 use ancile_ledger::SignerKey;
@@ -88,19 +88,7 @@ pub fn caller(engine: &Engine, home: &Path, role: &str) -> Caller {
 
 /// A memory of the caller's own words.
 pub fn memory(text: String) -> Write {
-    Write {
-        kind: EntryKind::Memory,
-        namespace: None,
-        channel: None,
-        text,
-        locator: String::new(),
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
-    }
+    Write::memory(text)
 }
 
 /// The middle one.

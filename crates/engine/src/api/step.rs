@@ -223,6 +223,27 @@ pub struct Write {
     pub valid_until: Option<Micros>,
 }
 
+impl Write {
+    /// A memory in the only namespace of the key, and of what the key says it is: nothing else is
+    /// named.
+    #[must_use]
+    pub fn memory(text: impl Into<String>) -> Self {
+        Self {
+            kind: EntryKind::Memory,
+            namespace: None,
+            channel: None,
+            text: text.into(),
+            locator: String::new(),
+            field: None,
+            parents: Vec::new(),
+            supersedes: None,
+            task: None,
+            valid_from: None,
+            valid_until: None,
+        }
+    }
+}
+
 /// When a task is due, and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSpec {

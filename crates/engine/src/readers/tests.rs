@@ -4,7 +4,7 @@
 use crate::api::{ContextPack, Gates, Recall, Write};
 use crate::counts::Total;
 use crate::{Caller, Engine, EngineConfig, IndexConfig, Model, Refusal, write};
-use ancile_core::{EntryKind, NamespaceName};
+use ancile_core::NamespaceName;
 use ancile_models::{EmbedError, Embedder, ModelId};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -83,19 +83,7 @@ fn main() -> NamespaceName {
 }
 
 fn memory(text: &str) -> Write {
-    Write {
-        kind: EntryKind::Memory,
-        namespace: None,
-        channel: None,
-        text: text.to_owned(),
-        locator: String::new(),
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
-    }
+    Write::memory(text)
 }
 
 /// Runs a batch, and asks while it stands before its second entry.

@@ -5,28 +5,14 @@ use crate::counts::Integrity;
 use crate::turn::Turn;
 use crate::upkeep::Next;
 use crate::{Engine, EngineConfig, step};
-use ancile_core::{
-    Decision, EntryKind, NamespaceName, PrincipalName, ProposedCall, SessionMode, ToolName,
-};
+use ancile_core::{Decision, NamespaceName, PrincipalName, ProposedCall, SessionMode, ToolName};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 const MANIFEST: &str = r#"{"version":1,"tools":[{"name":"ping","effect":"external","args":{}}]}"#;
 
 fn memory(text: &str) -> Write {
-    Write {
-        kind: EntryKind::Memory,
-        namespace: None,
-        channel: None,
-        text: text.to_owned(),
-        locator: String::new(),
-        field: None,
-        parents: Vec::new(),
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
-    }
+    Write::memory(text)
 }
 
 fn ping() -> StepOp {

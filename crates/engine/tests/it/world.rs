@@ -2,8 +2,8 @@
 //! A store in a temporary home, with its four keys.
 
 use ancile_core::{
-    AuthorityClass, Channel, EntryKind, FieldName, NamespaceName, PrincipalName, ProposedCall,
-    SessionId, SessionMode, SourceField, SourceName, SourceState, ToolName, Value,
+    AuthorityClass, Channel, FieldName, NamespaceName, PrincipalName, ProposedCall, SessionId,
+    SessionMode, SourceField, SourceName, SourceState, ToolName, Value,
 };
 use ancile_engine::api::{
     CallAnswer, Expose, ExposureKind, Gates, IndexState, Propose, Recall, SessionOpened,
@@ -288,17 +288,8 @@ pub fn recall(query: &str) -> Recall {
 
 pub fn memory(channel: Option<Channel>, text: &str) -> Write {
     Write {
-        kind: EntryKind::Memory,
-        namespace: None,
         channel,
-        text: text.to_owned(),
-        locator: String::new(),
-        field: None,
-        parents: vec![],
-        supersedes: None,
-        task: None,
-        valid_from: None,
-        valid_until: None,
+        ..Write::memory(text)
     }
 }
 
