@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is done with a request before it reaches the writer, on the thread of its caller: texts
-//! are embedded, and what a step reports as shown is screened.
+//! are embedded and their fingerprints taken, and what a step reports as shown is screened.
 
 use crate::EngineConfig;
 use crate::api::{
@@ -8,6 +8,7 @@ use crate::api::{
 };
 use crate::caller::Caller;
 use crate::embedding::Embedding;
+use crate::prints::Prints;
 use crate::refusal::Refusal;
 use crate::screened::{input, rules_of, screener};
 use crate::state::Key;
@@ -33,6 +34,7 @@ pub(crate) type Prepared = (StepOp, Vec<Noted>);
 #[derive(Debug, Clone)]
 pub(crate) struct Before {
     pub embedding: Embedding,
+    pub prints: Prints,
     /// None where contents are not screened.
     pub screener: Option<Arc<Screener>>,
 }
@@ -43,7 +45,14 @@ impl Before {
         Ok(Self {
             screener: screener(config)?,
             embedding: config.index.model.embedding()?,
+            prints: Prints::default(),
         })
+    }
+
+    /// Embeds texts that are about to be written, and takes their fingerprints.
+    pub(crate) fn texts<'t>(&self, texts: impl IntoIterator<Item = &'t str> + Clone) {
+        self.embedding.warm(texts.clone());
+        self.prints.warm(texts);
     }
 
     /// Embeds and screens what a step is about. A step that is refused for its size is not looked
@@ -52,7 +61,14 @@ impl Before {
         if ops.len() > STEP_OPS_MAX {
             return plain(ops);
         }
-        self.embedding.warm_for(&ops);
+        self.embedding.warm(ops.iter().filter_map(|op| match op {
+            StepOp::Recall(recall) => Some(recall.query.as_str()),
+            _ => None,
+        }));
+        self.texts(ops.iter().filter_map(|op| match op {
+            StepOp::Write(write) => Some(write.text.as_str()),
+            _ => None,
+        }));
         ops.into_iter()
             .map(|op| {
                 let noted = self.noted(by, &op);

@@ -4,6 +4,7 @@
 mod cache;
 
 use crate::api::Gates;
+use crate::before::Before;
 use crate::config::EngineConfig;
 use crate::content::Content;
 use crate::counts::{Counts, Integrity, Totals};
@@ -13,6 +14,7 @@ use crate::event::Event;
 use crate::home::{Announced, Home};
 use crate::index::{Index, Partition, Place};
 use crate::judging::Judging;
+use crate::prints::Prints;
 use crate::readers::Readers;
 use crate::refusal::{Fault, Refusal, with_causes};
 use crate::state::{Entry, Key, State, Tenant};
@@ -22,7 +24,7 @@ use ancile_core::{
     PermittedCall, SessionId, TenantName, content_commitment, record_hash,
 };
 use ancile_ledger::LeafKind;
-use ancile_screen::{Screener, fingerprint, registrable_domain};
+use ancile_screen::{Fingerprint, Screener, fingerprint, registrable_domain};
 use ancile_store::{
     CommitError, Content as StoredPart, DamageKind, OpenError, OpenReport as StoreReport,
     ReadError, ReplayLeaf, ReplayRefusal, Store,
@@ -41,6 +43,7 @@ pub(crate) struct Core {
     pub(crate) state: State,
     pub(crate) index: Index,
     pub(crate) embedding: Embedding,
+    pub(crate) prints: Prints,
     pub(crate) upkeep: Upkeep,
     /// Records of a tenant in memory from which they are sealed.
     pub(crate) seal_records: u32,
@@ -90,11 +93,12 @@ struct Replay {
 
 impl Core {
     /// Opens the store under a home and rebuilds the state.
-    pub(crate) fn open(
-        config: &EngineConfig,
-        screener: Option<Arc<Screener>>,
-        embedding: Embedding,
-    ) -> Result<Self, Refusal> {
+    pub(crate) fn open(config: &EngineConfig, before: Before) -> Result<Self, Refusal> {
+        let Before {
+            embedding,
+            prints,
+            screener,
+        } = before;
         let home = Home::new(&config.home);
         let value_key = home.value_key()?;
         let (store, replay, report) = load(&home, &embedding)?;
@@ -104,6 +108,7 @@ impl Core {
             state: replay.state,
             index: replay.index,
             embedding,
+            prints,
             upkeep: Upkeep::default(),
             seal_records: config.index.seal_records.get(),
             read: EntryCache::default(),
@@ -212,7 +217,7 @@ impl Core {
         };
         let record = DerivationRecord::decode(&body).map_err(|e| down().inside(e))?;
         let kept = content.as_ref().map(|c| (&c.salt, c.bytes.as_slice()));
-        let (mut entry, _) = entry_of(seq, record, record_hash(&body), kept);
+        let (mut entry, _) = entry_of((seq, record_hash(&body)), record, kept, &print_of);
         let known = self.state.tenants.get(tenant);
         if known.is_some_and(|t| t.fate(&entry.record.id).erased.is_some()) {
             entry.damaged = None;
@@ -515,7 +520,7 @@ impl Replay {
         let record = DerivationRecord::decode(body)
             .map_err(|e| ReplayRefusal(format!("record {seq}: {e}")))?;
         let bytes = content.as_ref().map(|c| (&c.salt, c.bytes));
-        let (entry, text) = entry_of(seq, record, record_hash(body), bytes);
+        let (entry, text) = entry_of((seq, record_hash(body)), record, bytes, &print_of);
         if let Some(text) = text {
             let vector = self.embedding.vector(&text);
             index_entry(&mut self.index, &entry, &text, &vector);
@@ -529,12 +534,18 @@ const PROBLEMS_MAX: usize = 100;
 /// First byte of a record leaf.
 const LEAF_RECORD: u8 = 1;
 
-/// An entry from its record; content that is gone or edited leaves it damaged.
+/// The fingerprint of a text, taken now.
+pub(crate) fn print_of(text: &str) -> Arc<Fingerprint> {
+    Arc::new(fingerprint(text))
+}
+
+/// An entry from its place, its hash and its record; content that is gone or edited leaves it
+/// damaged.
 pub(crate) fn entry_of(
-    seq: u64,
+    (seq, hash): (u64, Digest),
     record: DerivationRecord,
-    hash: Digest,
     content: Option<(&ancile_core::Salt, &[u8])>,
+    print: &dyn Fn(&str) -> Arc<Fingerprint>,
 ) -> (Entry, Option<String>) {
     let intact = content
         .filter(|(salt, bytes)| content_commitment(salt, bytes) == record.commitment)
@@ -552,7 +563,7 @@ pub(crate) fn entry_of(
         seq,
         hash,
         origin,
-        fingerprint: Arc::new(fingerprint(text.as_deref().unwrap_or_default())),
+        fingerprint: print(text.as_deref().unwrap_or_default()),
         tokens: crate::recall::tokens_of(text.as_deref().unwrap_or_default()),
         bytes: content.map_or(0, |(_, b)| u32::try_from(b.len()).unwrap_or(u32::MAX)),
         damaged,

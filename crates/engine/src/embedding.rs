@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The model behind the dense leg, and the vectors it made last.
 
-use crate::api::StepOp;
 use ancile_models::{EmbedError, Embedder, ModelId, TEXT_BYTES_MAX};
 use lru::LruCache;
 use std::num::NonZeroUsize;
@@ -70,15 +69,6 @@ impl Embedding {
                 shared.made().put((*text).into(), vector);
             }
         }
-    }
-
-    /// The same of the texts and queries of a step.
-    pub(crate) fn warm_for(&self, ops: &[StepOp]) {
-        self.warm(ops.iter().filter_map(|op| match op {
-            StepOp::Recall(recall) => Some(recall.query.as_str()),
-            StepOp::Write(write) => Some(write.text.as_str()),
-            _ => None,
-        }));
     }
 
     /// The vector of a text, made now or before. A text that is too long for the model has none:

@@ -124,9 +124,7 @@ impl Engine {
     /// Writes up to [`crate::api::BATCH_ENTRIES_MAX`] entries outside a session, in order, all or
     /// none.
     pub fn write_batch(&self, by: &Caller, ops: Vec<Write>) -> Result<Vec<Written>, Refusal> {
-        self.before
-            .embedding
-            .warm(ops.iter().map(|op| op.text.as_str()));
+        self.before.texts(ops.iter().map(|op| op.text.as_str()));
         self.with(by, move |t, k| write::batch(t, k, ops))
     }
 
@@ -254,7 +252,7 @@ impl Engine {
     ) -> Result<Added, Refusal> {
         let kept = messages.iter().map(|message| message.content.as_str());
         let texts = kept.chain(facts.iter().map(|fact| fact.text.as_str()));
-        self.before.embedding.warm(texts);
+        self.before.texts(texts);
         let token = token.to_owned();
         self.with(by, move |t, k| {
             messages::add(t, k, (id, &token), (messages, facts))
@@ -277,9 +275,7 @@ impl Engine {
     /// Writes up to [`crate::api::BATCH_ENTRIES_MAX`] entries from elsewhere, in order, all or
     /// none: each is class 4 on channel `import`.
     pub fn import(&self, by: &Caller, ops: Vec<Write>) -> Result<Vec<Written>, Refusal> {
-        self.before
-            .embedding
-            .warm(ops.iter().map(|op| op.text.as_str()));
+        self.before.texts(ops.iter().map(|op| op.text.as_str()));
         self.with(by, move |t, k| portable::import(t, k, ops))
     }
 

@@ -24,11 +24,17 @@ use ancile_core::{
 use ancile_models::ModelId;
 use ancile_store::Store;
 use ancile_store::bm25::{Found, search};
-use ancile_store::segment::{Index as Part, QUARANTINED, Row, Segment, SegmentError, SegmentPart};
+use ancile_store::segment::{
+    Index as Part, QUARANTINED, Row, Rows, Segment, SegmentError, SegmentPart,
+};
 use chunks::Cached;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
+use std::thread::ScopedJoinHandle;
+
+/// Int8 values from which a scan is worth a thread: some ten times what it costs to start one.
+const VALUES_APART: usize = 8 << 20;
 
 /// The two sides of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,12 +136,15 @@ impl Ask<'_> {
     }
 }
 
+/// A tenant, and who looks at it.
+type Viewed<'a> = (&'a Tenant, &'a PrincipalName);
+
 /// A part of a place, with what is known of its entries.
 enum Piece<'a> {
     Recent(&'a Tail),
     Sealed {
         open: &'a Open,
-        part: SegmentPart<'a>,
+        rows: Rows<'a>,
         facts: &'a [Facts],
         /// The class today of each of the facts.
         classes: Vec<AuthorityClass>,
@@ -143,14 +152,14 @@ enum Piece<'a> {
 }
 
 impl Piece<'_> {
-    fn known(&self, ask: &Ask<'_>, seq: u64, slot: u32) -> Option<Known> {
+    fn known(&self, (tenant, viewer): Viewed<'_>, seq: u64, slot: u32) -> Option<Known> {
         match self {
             Self::Recent(_) => {
-                let entry = ask.tenant.entries.get(&seq)?;
+                let entry = tenant.entries.get(&seq)?;
                 let record = &entry.record;
                 Some(Known {
                     id: record.id,
-                    class: ask.tenant.class_today(entry, ask.viewer),
+                    class: tenant.class_today(entry, viewer),
                     kind: record.kind,
                     channel: record.origin.channel,
                     quarantined: record.screening.quarantined,
@@ -158,12 +167,12 @@ impl Piece<'_> {
                 })
             }
             Self::Sealed {
-                part,
+                rows,
                 facts,
                 classes,
                 ..
             } => {
-                let row = part.rows().get(slot)?;
+                let row = rows.get(slot)?;
                 let facts = facts.get(row.facts as usize)?;
                 Some(Known {
                     id: row.id,
@@ -394,7 +403,7 @@ impl Index {
     pub(crate) fn search(
         &self,
         ask: &Ask<'_>,
-        keep: &dyn Fn(&Known) -> bool,
+        keep: &(dyn Fn(&Known) -> bool + Sync),
     ) -> Result<Answer, SegmentError> {
         let (tenant, store) = (ask.tenant, ask.store);
         let source = Cached::new(store.chunks(&tenant.name), &self.cache);
@@ -407,7 +416,7 @@ impl Index {
             let facts = open.facts(&source)?;
             pieces.push(Piece::Sealed {
                 open,
-                part: SegmentPart::new(&open.segment, &source)?,
+                rows: open.segment.rows(&source)?,
                 facts,
                 classes: facts
                     .iter()
@@ -419,31 +428,59 @@ impl Index {
             pieces.extend(recent.frozen.iter().map(|tail| Piece::Recent(tail)));
             pieces.push(Piece::Recent(&recent.tail));
         }
-        let parts: Vec<Part<'_>> = pieces
-            .iter()
-            .map(|piece| match piece {
+        let mut parts = Vec::new();
+        for piece in &pieces {
+            parts.push(match piece {
                 Piece::Recent(tail) => Part::Memory(&tail.lexical),
-                Piece::Sealed { part, .. } => Part::Segment(*part),
-            })
-            .collect();
+                Piece::Sealed { open, .. } => {
+                    Part::Segment(SegmentPart::new(&open.segment, &source)?)
+                }
+            });
+        }
+        let viewed = (tenant, ask.viewer);
         let keep_slot = |piece: &Piece<'_>, seq, slot| {
-            piece
-                .known(ask, seq, slot)
-                .is_some_and(|known| keep(&known))
+            let known = piece.known(viewed, seq, slot);
+            known.is_some_and(|known| keep(&known))
         };
         let keep_found = |found: &Found| {
             let piece = pieces.get(found.part);
             piece.is_some_and(|piece| keep_slot(piece, found.doc, found.slot))
         };
-        let lexical = search(&parts, ask.text, ask.limit, &keep_found)?;
-        let lexical: Vec<(u64, u64)> = lexical.iter().map(|f| (f.doc, f.score)).collect();
-        let dense = dense::search(&pieces, ask, &source, &keep_slot)?;
+        let limit = ask.limit;
+        let dense = dense::Scan::new(&pieces, ask, &source)?;
+        let (lexical, scores) = beside(
+            dense.values() >= VALUES_APART,
+            || search(&parts, ask.text, limit, &keep_found),
+            &|| dense.run(limit, &keep_slot),
+        );
+        let lexical: Vec<(u64, u64)> = lexical?.iter().map(|f| (f.doc, f.score)).collect();
+        let dense = dense.rescore(&scores?, &pieces, (ask, &source), &keep_slot)?;
         Ok(Answer {
-            hits: fuse::fuse(&lexical, &dense.hits, ask.lexical_weight, ask.limit),
+            hits: fuse::fuse(&lexical, &dense.hits, ask.lexical_weight, limit),
             with_vectors: dense.seen,
             without_vectors: dense.unseen,
         })
     }
+}
+
+/// Does both; where `apart`, the second on a thread of its own meanwhile, if there is one to have.
+/// What they answer does not depend on it.
+fn beside<A, B: Send>(
+    apart: bool,
+    here: impl FnOnce() -> A,
+    there: &(impl Fn() -> B + Sync),
+) -> (A, B) {
+    std::thread::scope(|threads| {
+        let thread = std::thread::Builder::new().name("ancile-scan".to_owned());
+        let other = apart.then(|| thread.spawn_scoped(threads, there).ok());
+        let here = here();
+        let there = match other.flatten().map(ScopedJoinHandle::join) {
+            Some(Ok(there)) => there,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => there(),
+        };
+        (here, there)
+    })
 }
 
 /// How a sealed entry is named.

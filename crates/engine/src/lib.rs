@@ -32,6 +32,7 @@ mod messages;
 mod migrate;
 mod once;
 mod portable;
+mod prints;
 mod quota;
 mod read;
 mod readers;
@@ -208,7 +209,7 @@ impl Engine {
     /// The same, and leaves held what is held for a judge.
     pub(crate) fn open_unjudged(config: EngineConfig) -> Result<(Self, OpenReport), Refusal> {
         let before = before::Before::open(&config)?;
-        let core = Core::open(&config, before.screener.clone(), before.embedding.clone())?;
+        let core = Core::open(&config, before.clone())?;
         let report = OpenReport {
             witness_behind: core.report.witness == ancile_ledger::WitnessState::OneBehind,
             damage: core.problems_found(),
@@ -338,7 +339,7 @@ impl Engine {
 
     /// Writes an entry outside a session.
     pub fn write(&self, by: &Caller, op: Write) -> Result<Written, Refusal> {
-        self.before.embedding.warm([op.text.as_str()]);
+        self.before.texts([op.text.as_str()]);
         self.with(by, move |t, k| write::write(t, k, None, op))
     }
 

@@ -284,7 +284,8 @@ impl<'a> Turn<'a> {
         let body = record.encode();
         let hash = ancile_core::record_hash(&body);
         let seq = self.append(&tenant, &body, Some((salt, bytes)))?;
-        let (entry, text) = entry_of(seq, record, hash, Some((salt, bytes)));
+        let print = |text: &str| self.core.prints.take(text);
+        let (entry, text) = entry_of((seq, hash), record, Some((salt, bytes)), &print);
         let (place, piece) = (whose(&entry.record), Piece::of(&entry));
         if let Some(text) = text {
             let vector = self.core.embedding.vector(&text);

@@ -82,10 +82,13 @@ impl<'a> View<'a> {
         shape.check_bytes(shape.values().saturating_add(scales), bytes)?;
         let view = Self::split(shape, bytes);
         let fits = |scale: &f32| scale.is_finite() && *scale >= 0.0;
-        match (0..).zip(view.scales()).find(|(_, scale)| !fits(scale)) {
-            Some((row, _)) => Err(VectorError::Scale { row }),
-            None => Ok(view),
+        // All are looked at without a branch, which is several times faster than to stop at one.
+        if view.scales().fold(true, |all, scale| all & fits(&scale)) {
+            return Ok(view);
         }
+        let row = (0..).zip(view.scales()).find(|(_, scale)| !fits(scale));
+        let row = row.map_or(0, |(row, _)| row);
+        Err(VectorError::Scale { row })
     }
 
     /// Splits bytes of the right length.

@@ -23,6 +23,12 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
+    /// The typed values that the text names, sorted, each once.
+    #[must_use]
+    pub fn values(&self) -> &[CanonicalValue] {
+        &self.values
+    }
+
     /// Whether the texts are near-duplicates: at most 3 of 64 bits differ and all typed values
     /// agree.
     #[must_use]

@@ -247,6 +247,10 @@ fn best<P: Part>(
             let Some(score) = board.scores.get(*slot as usize) else {
                 continue;
             };
+            let worse = |(worst, ..): &(Reverse<u64>, u64, usize, u32)| *score < worst.0;
+            if heap.len() >= limit && heap.peek().is_some_and(worse) {
+                continue;
+            }
             let found = Found {
                 part: number,
                 slot: *slot,

@@ -189,17 +189,25 @@ impl<'a> LeafRow<'a> {
     }
 }
 
+/// A leaf and its content by tenant and sequence number.
+///
+/// Without the signs before its parameters, which change nothing else, SQLite makes the plan of the
+/// join depend on them and prepares the statement anew for each row.
+fn leaf_query() -> String {
+    let columns = leaf_columns();
+    format!(
+        "SELECT {columns} FROM leaf l LEFT JOIN content c USING (tenant, seq) \
+         WHERE l.tenant = +?1 AND l.seq = +?2"
+    )
+}
+
 /// Gives `read` the row of a leaf and its content, or nothing.
 pub(crate) fn with_leaf<T>(
     conn: &Connection,
     (tenant, seq): (&str, i64),
     read: impl FnOnce(Option<LeafRow<'_>>) -> T,
 ) -> rusqlite::Result<T> {
-    let columns = leaf_columns();
-    let mut statement = conn.prepare_cached(&format!(
-        "SELECT {columns} FROM leaf l LEFT JOIN content c USING (tenant, seq) \
-         WHERE l.tenant = ?1 AND l.seq = ?2"
-    ))?;
+    let mut statement = conn.prepare_cached(&leaf_query())?;
     let mut rows = statement.query(params![tenant, seq])?;
     match rows.next()? {
         Some(row) => Ok(read(Some(LeafRow::of(row)?))),
@@ -275,3 +283,6 @@ const TILE_BITS: u32 = 8;
 
 /// Tile levels of a log of 2^64 leaves.
 const TILE_LEVELS: u8 = 8;
+
+#[cfg(test)]
+mod tests;

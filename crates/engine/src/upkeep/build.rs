@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Making segments: of what is in memory, of other segments, and of the log.
 
-use crate::core::{entry_of, place_of};
+use crate::core::{entry_of, place_of, print_of};
 use crate::embedding::Embedding;
 use crate::index::{Facts, Place, Tail, exact_bytes, model_of, validity};
 use crate::state::Entry;
@@ -320,7 +320,12 @@ fn record_of(
         return Ok(None);
     };
     let kept = content.as_ref().map(|c| (&c.salt, c.bytes.as_slice()));
-    Ok(Some(entry_of(seq, record, record_hash(&body), kept)))
+    Ok(Some(entry_of(
+        (seq, record_hash(&body)),
+        record,
+        kept,
+        &print_of,
+    )))
 }
 
 /// A stretch while it is read.

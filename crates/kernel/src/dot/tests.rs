@@ -7,7 +7,7 @@
     reason = "a test may stop at the first surprise"
 )]
 
-use super::{dots, dots_plain};
+use super::{dots, each_row, in_lanes, whole};
 use crate::shape::DIM_MAX;
 use fearless_simd::Level;
 use proptest::collection::vec;
@@ -55,8 +55,10 @@ fn naive(query: &[i16], rows: &[u8]) -> Vec<i32> {
 fn check(query: &[i16], rows: &[u8]) {
     let want = naive(query, rows);
     let mut plain = vec![0; want.len()];
-    dots_plain(query, rows, &mut plain);
-    assert_eq!(plain, want, "the plain loop");
+    each_row(query, rows, &mut plain, whole);
+    assert_eq!(plain, want, "a whole row");
+    each_row(query, rows, &mut plain, in_lanes);
+    assert_eq!(plain, want, "in lanes");
     for (name, level) in levels() {
         let mut out = vec![0; want.len()];
         dots(level, query, rows, &mut out);
