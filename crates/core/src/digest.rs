@@ -28,19 +28,20 @@ impl Digest {
     #[must_use]
     pub fn parse_hex(text: &str) -> Option<Self> {
         let mut out = [0u8; 32];
-        let mut chars = text.chars();
-        for slot in &mut out {
-            let high = chars.next()?.to_digit(16)?;
-            let low = chars.next()?.to_digit(16)?;
-            *slot = u8::try_from((high << 4) | low).ok()?;
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        if pairs.len() != out.len() || !rest.is_empty() {
+            return None;
         }
-        chars.next().is_none().then_some(Self(out))
+        for (slot, [high, low]) in out.iter_mut().zip(pairs) {
+            *slot = (crate::hex::value(*high)? << 4) | crate::hex::value(*low)?;
+        }
+        Some(Self(out))
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+        crate::hex::write(&self.0, &[], f)
     }
 }
 

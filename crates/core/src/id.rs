@@ -17,13 +17,7 @@ impl core::error::Error for IdError {}
 
 /// Writes 16 bytes in the 8-4-4-4-12 form.
 fn write_uuid(bytes: [u8; 16], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for (i, b) in bytes.iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            f.write_str("-")?;
-        }
-        write!(f, "{b:02x}")?;
-    }
-    Ok(())
+    crate::hex::write(&bytes, &[4, 6, 8, 10], f)
 }
 
 /// Reads the 8-4-4-4-12 form; upper case is accepted.
@@ -37,10 +31,7 @@ fn parse_uuid(text: &str) -> Result<[u8; 16], IdError> {
             }
             continue;
         }
-        let value = char::from(c)
-            .to_digit(16)
-            .and_then(|v| u8::try_from(v).ok())
-            .ok_or(IdError)?;
+        let value = crate::hex::value(c).ok_or(IdError)?;
         let slot = out.get_mut(digits >> 1).ok_or(IdError)?;
         *slot = (*slot << 4) | value;
         digits = digits.saturating_add(1);

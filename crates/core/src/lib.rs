@@ -43,6 +43,7 @@ mod act;
 mod class;
 mod coverage;
 mod digest;
+mod hex;
 mod id;
 mod lineage;
 mod name;

@@ -31,7 +31,7 @@ use ancile_store::{
 };
 use cache::EntryCache;
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 /// The keys as callers' threads see them; the writer checks again.
@@ -55,7 +55,7 @@ pub(crate) struct Core {
     pub(crate) home: Home,
     pub(crate) value_key: [u8; 32],
     /// Permits that can still be redeemed. They do not outlive the process.
-    pub(crate) permits: HashMap<PermitId, PermittedCall>,
+    pub(crate) permits: BTreeMap<PermitId, PermittedCall>,
     pub(crate) memos: BTreeMap<TenantName, IntactMemo>,
     pub(crate) report: StoreReport,
     /// Texts of exposures that did not hold at open.
@@ -117,7 +117,7 @@ impl Core {
             gates: config.gates,
             home,
             value_key,
-            permits: HashMap::new(),
+            permits: BTreeMap::new(),
             memos: BTreeMap::new(),
             report,
             problems: replay.problems,

@@ -68,7 +68,7 @@ pub(crate) fn roots_from_text(items: &[String]) -> RootSet {
 }
 
 /// One thing that was shown.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Shown {
     /// What it was: `user_turn`, `system_prompt`, `recall`, `result`, `task`, ...
@@ -135,7 +135,7 @@ const fn is_zero(number: &u32) -> bool {
 }
 
 /// A decision on a call.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Decided {
     #[serde(with = "text")]
@@ -182,7 +182,7 @@ pub(crate) struct Decided {
 }
 
 /// A parked ask.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parked {
     #[serde(with = "text")]
@@ -217,7 +217,7 @@ pub(crate) struct SealedSegment {
 }
 
 /// What happened.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "event",
     content = "data",

@@ -7,7 +7,10 @@ use ancile_core::{
     ToolName,
 };
 use ancile_screen::Verdict;
-use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serializer};
+use std::fmt;
+use std::marker::PhantomData;
 
 /// A type with one text form.
 pub(crate) trait Text: Sized {
@@ -80,9 +83,29 @@ impl Text for Micros {
     }
 }
 
-fn read<'de, D: Deserializer<'de>, T: Text>(text: &str) -> Result<T, D::Error> {
-    T::from_text(text)
-        .ok_or_else(|| D::Error::custom(format!("`{}` is out of range", text.escape_debug())))
+/// A value read from a text without a copy of that.
+struct Read<T>(T);
+
+impl<'de, T: Text> Deserialize<'de> for Read<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_str(Reader(PhantomData))
+    }
+}
+
+struct Reader<T>(PhantomData<T>);
+
+impl<T: Text> Visitor<'_> for Reader<T> {
+    type Value = Read<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        let value = T::from_text(text);
+        let wrong = || E::custom(format!("`{}` is out of range", text.escape_debug()));
+        value.map(Read).ok_or_else(wrong)
+    }
 }
 
 /// One value, for `#[serde(with = "text")]`.
@@ -92,12 +115,12 @@ pub(crate) fn serialize<S: Serializer, T: Text>(value: &T, s: S) -> Result<S::Ok
 
 /// One value, for `#[serde(with = "text")]`.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Text>(d: D) -> Result<T, D::Error> {
-    read::<D, T>(&String::deserialize(d)?)
+    Read::deserialize(d).map(|read| read.0)
 }
 
 /// An optional value.
 pub(crate) mod option {
-    use super::{Deserialize, Deserializer, Serializer, Text, read};
+    use super::{Deserialize, Deserializer, Read, Serializer, Text};
 
     pub(crate) fn serialize<S: Serializer, T: Text>(
         v: &Option<T>,
@@ -112,15 +135,13 @@ pub(crate) mod option {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Text>(
         d: D,
     ) -> Result<Option<T>, D::Error> {
-        Option::<String>::deserialize(d)?
-            .map(|text| read::<D, T>(&text))
-            .transpose()
+        Option::<Read<T>>::deserialize(d).map(|read| read.map(|read| read.0))
     }
 }
 
 /// A list of values.
 pub(crate) mod list {
-    use super::{Deserialize, Deserializer, Serializer, Text, read};
+    use super::{Deserialize, Deserializer, Read, Serializer, Text};
     use serde::ser::SerializeSeq as _;
 
     pub(crate) fn serialize<S: Serializer, T: Text>(v: &[T], s: S) -> Result<S::Ok, S::Error> {
@@ -134,9 +155,7 @@ pub(crate) mod list {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Text>(
         d: D,
     ) -> Result<Vec<T>, D::Error> {
-        Vec::<String>::deserialize(d)?
-            .iter()
-            .map(|text| read::<D, T>(text))
-            .collect()
+        let read = Vec::<Read<T>>::deserialize(d)?;
+        Ok(read.into_iter().map(|read| read.0).collect())
     }
 }

@@ -363,7 +363,7 @@ impl<'a> Turn<'a> {
 fn readable(event: &Event) -> Result<Vec<u8>, Refusal> {
     let body = event.encode().map_err(|e| internal(&e))?;
     let again = Event::decode(&body).map_err(|e| internal(&e))?;
-    if again.encode().is_ok_and(|b| b == body) {
+    if again == *event {
         Ok(body)
     } else {
         Err(internal(&"an event does not read back as itself"))
