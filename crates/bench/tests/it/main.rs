@@ -14,6 +14,7 @@
 
 mod edges;
 mod forgotten;
+mod full;
 mod invariants;
 mod licences;
 mod lints;
