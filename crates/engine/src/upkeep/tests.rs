@@ -65,8 +65,8 @@ fn promise_6_side_effects_ask_until_a_reopened_store_is_compared() {
         .unwrap();
     engine.close();
 
-    let embedding = config.index.model.embedding().unwrap();
-    let mut core = Core::open(&config, None, embedding).unwrap();
+    let before = crate::before::Before::open(&config).unwrap();
+    let mut core = Core::open(&config, before).unwrap();
     assert_eq!(core.gates, Gates::Enforce);
     let propose = |core: &mut Core| {
         let mut turn = Turn::new(core);
