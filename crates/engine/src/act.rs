@@ -339,14 +339,7 @@ fn conclude(
     turn.emit(&at.key.tenant, &Event::Decided(event))?;
     let permit_expires = permitted.as_ref().map(ancile_core::PermittedCall::expires);
     if let (Some(id), Some(permitted)) = (draft.permit, permitted) {
-        let permits = &mut turn.core.permits;
-        // Identifiers come in order of time, and so do the ends of what they name.
-        while let Some(oldest) = permits.first_entry()
-            && oldest.get().expires() <= turn.now
-        {
-            oldest.remove();
-        }
-        permits.insert(id, permitted);
+        turn.core.keep_permit(id, permitted, turn.now);
     }
     let parked = match draft.cell.decision {
         Decision::Ask => Some(park(turn, at, proposed, &draft)?),

@@ -233,6 +233,17 @@ impl Core {
         self.upkeep.purge(tenant, id);
     }
 
+    /// Keeps a permit, and forgets those that can no longer be redeemed.
+    pub(crate) fn keep_permit(&mut self, id: PermitId, permitted: PermittedCall, now: Micros) {
+        // Identifiers come in order of time, and so do the ends of what they name.
+        while let Some(oldest) = self.permits.first_entry()
+            && oldest.get().expires() <= now
+        {
+            oldest.remove();
+        }
+        self.permits.insert(id, permitted);
+    }
+
     /// The open store, for reading.
     pub(crate) fn reading(&self) -> Result<&Store, Refusal> {
         self.store.as_ref().ok_or_else(down)

@@ -506,3 +506,6 @@ impl Open {
         Ok(self.facts.get_or_init(|| facts))
     }
 }
+
+#[cfg(test)]
+mod tests;
