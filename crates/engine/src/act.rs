@@ -141,11 +141,7 @@ struct Draft {
 }
 
 fn weigh(scene: Scene<'_>, class: AuthorityClass, call: &ProposedCall) -> Weighed {
-    let Scene {
-        turn,
-        tenant,
-        session,
-    } = scene;
+    let (turn, tenant, session) = (scene.turn, scene.tenant, scene.session);
     let uses = |id| {
         tenant
             .mandate_rows
@@ -241,11 +237,7 @@ fn approved(
     cell: CallCell,
     reasons: &mut Vec<Reason>,
 ) -> Result<(CallCell, Option<ApprovalId>), Refusal> {
-    let Scene {
-        turn,
-        tenant,
-        session,
-    } = scene;
+    let (turn, tenant, session) = (scene.turn, scene.tenant, scene.session);
     let Some(id) = op.approval else {
         return Ok((cell, None));
     };
@@ -540,11 +532,7 @@ fn weakest_entries(
     scene: Scene<'_>,
     class: AuthorityClass,
 ) -> Result<Vec<ancile_core::EntryId>, Refusal> {
-    let Scene {
-        turn,
-        tenant,
-        session,
-    } = scene;
+    let (turn, tenant, session) = (scene.turn, scene.tenant, scene.session);
     let mut weakest = Vec::new();
     for hash in session.shown() {
         if weakest.len() == ENTRIES_MAX {

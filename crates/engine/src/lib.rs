@@ -5,6 +5,9 @@
 //! in a tenant's log; the state is what follows from the log; one writer thread runs the jobs of
 //! all callers in groups, commits, and only then answers.
 
+#[cfg(test)]
+extern crate self as ancile_engine;
+
 mod act;
 mod admin;
 pub mod api;

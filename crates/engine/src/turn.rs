@@ -438,3 +438,6 @@ const SHOWN_PER_LEAF: usize = 8;
 pub(crate) const VALUES_PER_SHOWN: usize = 64;
 /// Most characters kept of where an exposure came from.
 const CONTENT_FROM_CHARS: usize = 200;
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@
 mod graphs;
 mod pack_every_case;
 mod pack_random;
+mod permits;
 mod records;
 mod support;
 mod tables;
