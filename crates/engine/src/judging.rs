@@ -160,7 +160,7 @@ pub(crate) fn hold(turn: &mut Turn<'_>, tenant: &TenantName, id: &EntryId) -> Re
 
 /// What a judge is to be asked about.
 pub(crate) enum Asked {
-    /// A content, as it was written.
+    /// A content, without the parts of its text that are on the shelf by themselves.
     Content {
         text: String,
         channel: Channel,
@@ -184,8 +184,13 @@ pub(crate) fn asked(turn: &mut Turn<'_>, (tenant, id): &Held) -> Result<Asked, R
         return Ok(Asked::Broken);
     };
     let content = Content::decode(entry.record.kind, &read.bytes).map_err(|e| internal(&e))?;
+    let parts = turn.tenant(tenant)?.withheld_parts(id);
+    let text = match parts {
+        [] => content.screened(),
+        parts => ancile_screen::without(&content.screened(), parts),
+    };
     Ok(Asked::Content {
-        text: content.screened(),
+        text,
         channel: entry.record.origin.channel,
         screener: turn.core.screener.clone(),
     })

@@ -121,8 +121,10 @@ pub(crate) struct Replacement {
 /// What became of an entry after it was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
-    /// Why a later event put it on the shelf.
+    /// Why a later event put all of it on the shelf.
     pub shelf: Option<Arc<Shelf>>,
+    /// Why parts of its text are there, whatever becomes of the whole meanwhile.
+    pub parts: Option<Arc<Shelf>>,
     pub discarded: bool,
     /// A person let it be recalled although it looks like an instruction.
     pub released: bool,
@@ -340,17 +342,18 @@ impl Tenant {
         self.fates.get(id).cloned().unwrap_or_default()
     }
 
-    /// Why an entry is on the shelf, if it is.
+    /// Why an entry is on the shelf, if it is; for all of it rather than for parts.
     pub(crate) fn shelf_of(&self, entry: &Entry) -> Option<Arc<Shelf>> {
         let fate = self.fate(&entry.record.id);
         let at_write = entry.record.screening.quarantined && !fate.left_the_shelf();
         let at_write = at_write.then(|| Arc::new(Shelf::at_write(&entry.record)));
-        fate.shelf.or(at_write)
+        fate.shelf.or(at_write).or(fate.parts)
     }
 
-    /// The parts of an entry's text that are on the shelf while the rest is in use.
+    /// The parts of an entry's text that are on the shelf by themselves, and in nothing that a
+    /// model or a judge is shown.
     pub(crate) fn withheld_parts(&self, id: &EntryId) -> &[Range<usize>] {
-        let shelf = self.fates.get(id).and_then(|fate| fate.shelf.as_ref());
+        let shelf = self.fates.get(id).and_then(|fate| fate.parts.as_ref());
         shelf.map_or(&[], |shelf| shelf.parts.as_slice())
     }
 
@@ -361,11 +364,11 @@ impl Tenant {
         let Some(fate) = self.fates.get(id) else {
             return !quarantined_at_write;
         };
-        match &fate.shelf {
-            _ if fate.discarded || fate.pending || fate.erased.is_some() => false,
-            Some(shelf) => !shelf.parts.is_empty(),
-            None => fate.released || !quarantined_at_write,
+        if fate.discarded || fate.pending || fate.erased.is_some() || fate.shelf.is_some() {
+            return false;
         }
+        // Where screening withheld parts, it did not put the whole on the shelf.
+        fate.parts.is_some() || fate.released || !quarantined_at_write
     }
 
     /// The same of an entry that was read.
@@ -413,6 +416,7 @@ impl Tenant {
     fn erase(&mut self, id: &EntryId, at: Micros, stood: bool) {
         self.edit_fate(id, |fate| {
             fate.shelf = None;
+            fate.parts = None;
             fate.erased = Some(at);
             fate.stood |= stood;
         });

@@ -219,7 +219,7 @@ impl Asker {
     }
 }
 
-/// The text as a model would be shown it.
+/// The text with marks in place of secrets, as a model would be shown it.
 fn as_shown(screener: Option<&Screener>, text: String, channel: Channel) -> String {
     let Some(screener) = screener else {
         return text;

@@ -381,20 +381,20 @@ impl Tenant {
                     at: *at,
                     parts: parts.iter().map(|(from, to)| *from..*to).collect(),
                 };
-                self.edit_fate(entry, |fate| fate.shelf = Some(Arc::new(shelf)));
+                self.edit_fate(entry, |fate| {
+                    let place = match shelf.parts.is_empty() {
+                        true => &mut fate.shelf,
+                        false => &mut fate.parts,
+                    };
+                    *place = Some(Arc::new(shelf));
+                });
                 self.shelf.insert_mut(*entry, ());
             }
-            Event::Released { entry, .. } => {
-                self.edit_fate(entry, |fate| {
-                    fate.shelf = None;
-                    fate.released = true;
-                });
-                self.shelf.remove_mut(entry);
-                self.let_go(entry);
-            }
+            Event::Released { entry, .. } => self.release(entry),
             Event::Discarded { entry, .. } => {
                 self.edit_fate(entry, |fate| {
                     fate.shelf = None;
+                    fate.parts = None;
                     fate.discarded = true;
                 });
                 self.shelf.remove_mut(entry);

@@ -51,6 +51,23 @@ impl Tenant {
         Ok(())
     }
 
+    /// A person let an entry out. Where the whole was held or on the shelf, that was what they
+    /// looked at: parts of its text that are there by themselves stay until they are released too.
+    pub(super) fn release(&mut self, id: &EntryId) {
+        let fate = self.fate(id);
+        let whole = fate.pending || fate.shelf.is_some();
+        let stays = whole && fate.parts.is_some();
+        self.edit_fate(id, |fate| {
+            fate.shelf = None;
+            fate.parts = fate.parts.take().filter(|_| stays);
+            fate.released = true;
+        });
+        if !stays {
+            self.shelf.remove_mut(id);
+        }
+        self.let_go(id);
+    }
+
     /// An entry is held no more, whoever says so.
     pub(super) fn let_go(&mut self, id: &EntryId) {
         if self.pending.remove_mut(id) {

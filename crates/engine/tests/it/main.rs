@@ -38,5 +38,6 @@ mod screened;
 mod segments;
 mod tamper;
 mod tamper_rows;
+mod withheld;
 mod world;
 mod write;
