@@ -55,6 +55,8 @@ pub const PAGE_MAX: usize = 200;
 pub const OPEN_ASKS_MAX: usize = 5;
 /// How long an ask waits for a person, in seconds.
 pub const APPROVAL_SECONDS: i64 = 86_400;
+/// How long a session stays open, and the texts that it keeps stay, in seconds: 30 days.
+pub const SESSION_SECONDS: i64 = 2_592_000;
 /// Longest reason a person gives, in bytes.
 pub const REASON_BYTES_MAX: usize = 1_024;
 

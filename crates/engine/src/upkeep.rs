@@ -9,6 +9,7 @@
 
 mod build;
 mod install;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -18,11 +19,12 @@ use crate::event::{Event, SealedSegment};
 use crate::index::{Partition, Place};
 use crate::refusal::Refusal;
 use crate::state::Tenant;
-use crate::turn::internal;
-use ancile_core::{Digest, EntryId, TenantName};
+use crate::turn::{clock, internal};
+use ancile_core::{Digest, EntryId, Micros, TenantName};
 use ancile_ledger::NodeHash;
 use build::{Late, Sealing};
 use install::{Install, Kind, sealed_events, segment_of};
+pub(crate) use sessions::LOOKED_EVERY_SECONDS;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
@@ -80,6 +82,8 @@ pub(crate) struct Upkeep {
     installed: bool,
     /// Tenants where the last try failed; not tried again until the store is opened anew.
     failed: BTreeSet<TenantName>,
+    /// When sessions are looked through again; none before the first time.
+    sessions_due: Option<Micros>,
 }
 
 impl Upkeep {
@@ -152,6 +156,9 @@ impl Core {
         }
         if self.upkeep.install.is_some() {
             self.install_some()?;
+            return Ok(Next::More);
+        }
+        if self.close_old_sessions(clock())? {
             return Ok(Next::More);
         }
         if self.upkeep.busy {

@@ -13,7 +13,7 @@ use crate::readers::{Look, Readers};
 use crate::refusal::{Fault, Refusal};
 use crate::state::State;
 use crate::turn::Turn;
-use crate::upkeep::Next;
+use crate::upkeep::{LOOKED_EVERY_SECONDS, Next};
 use ancile_store::Savepoint;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -27,6 +27,8 @@ const GROUP_MAX: usize = 256;
 const UPKEEP_POLL: Duration = Duration::from_millis(20);
 /// How long it waits after the upkeep could not go on.
 const UPKEEP_RETRY: Duration = Duration::from_secs(1);
+/// How long it waits for a job before it looks whether a session is to be closed.
+const IDLE_LOOK: Duration = Duration::from_secs(LOOKED_EVERY_SECONDS.unsigned_abs());
 /// Most jobs that wait.
 const QUEUE_MAX: usize = 1_024;
 
@@ -227,7 +229,7 @@ fn run(core: Core, inbox: &Receiver<Job>) {
         let first = match core.upkeep() {
             // There may be more; what waits to write comes first.
             _ if served => inbox.recv_timeout(Duration::ZERO),
-            Next::Idle => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Next::Idle => inbox.recv_timeout(IDLE_LOOK),
             Next::Wait => inbox.recv_timeout(UPKEEP_POLL),
             Next::Later => inbox.recv_timeout(UPKEEP_RETRY),
             Next::More => inbox.recv_timeout(Duration::ZERO),

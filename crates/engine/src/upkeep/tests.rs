@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use crate::api::{Expose, ExposureKind, Gates, Propose, SessionSpec, StepOp, StepResult, Write};
+use crate::api::{
+    Expose, ExposureKind, Gates, Propose, SESSION_SECONDS, SessionSpec, StepOp, StepResult, Write,
+};
+use crate::before::Before;
 use crate::core::Core;
 use crate::counts::Integrity;
 use crate::turn::Turn;
-use crate::upkeep::Next;
-use crate::{Engine, EngineConfig, step};
-use ancile_core::{Decision, NamespaceName, PrincipalName, ProposedCall, SessionMode, ToolName};
+use crate::upkeep::{LOOKED_EVERY_SECONDS, Next};
+use crate::{Caller, Engine, EngineConfig, step};
+use ancile_core::{
+    Decision, Micros, NamespaceName, PrincipalName, ProposedCall, SessionId, SessionMode, ToolName,
+};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -23,6 +28,26 @@ fn ping() -> StepOp {
         },
         approval: None,
     })
+}
+
+fn user_turn() -> StepOp {
+    StepOp::Expose(Expose {
+        kind: ExposureKind::UserTurn,
+        channel: None,
+        text: "Pay the rent".to_owned(),
+        locator: String::new(),
+    })
+}
+
+fn spec() -> SessionSpec {
+    let name = |name| PrincipalName::new(name).unwrap();
+    SessionSpec {
+        agent: name("assistant"),
+        user: name("alice"),
+        namespace: NamespaceName::new("main").unwrap(),
+        mode: SessionMode::Interactive,
+        observed: true,
+    }
 }
 
 #[test]
@@ -45,28 +70,13 @@ fn promise_6_side_effects_ask_until_a_reopened_store_is_compared() {
     while engine.index_state(&operator).unwrap().busy {
         std::thread::yield_now();
     }
-    let name = |name| PrincipalName::new(name).unwrap();
-    let spec = SessionSpec {
-        agent: name("assistant"),
-        user: name("alice"),
-        namespace: NamespaceName::new("main").unwrap(),
-        mode: SessionMode::Interactive,
-        observed: true,
-    };
-    let session = engine.open_session(&host, spec).unwrap();
-    let turn = StepOp::Expose(Expose {
-        kind: ExposureKind::UserTurn,
-        channel: None,
-        text: "Pay the rent".to_owned(),
-        locator: String::new(),
-    });
+    let session = engine.open_session(&host, spec()).unwrap();
     engine
-        .step(&host, session.id, &session.token, vec![turn])
+        .step(&host, session.id, &session.token, vec![user_turn()])
         .unwrap();
     engine.close();
 
-    let before = crate::before::Before::open(&config).unwrap();
-    let mut core = Core::open(&config, before).unwrap();
+    let mut core = Core::open(&config, Before::open(&config).unwrap()).unwrap();
     assert_eq!(core.gates, Gates::Enforce);
     let propose = |core: &mut Core| {
         let mut turn = Turn::new(core);
@@ -94,4 +104,66 @@ fn promise_6_side_effects_ask_until_a_reopened_store_is_compared() {
     assert_eq!(core.integrity(), Integrity::Verified);
     assert_eq!(core.counts.integrity(), Integrity::Verified);
     assert_eq!(propose(&mut core).decision, Decision::Permit);
+}
+
+/// Whether a session is closed, and how many of the texts that it kept are there.
+fn kept(core: &mut Core, host: &Caller, id: SessionId) -> (bool, usize) {
+    let turn = Turn::new(core);
+    let tenant = turn.check(host).unwrap().tenant;
+    let session = turn.tenant(&tenant).unwrap().sessions.get(&id).unwrap();
+    let store = turn.core.reading().unwrap();
+    let content = |seq: &&u64| store.read(&tenant, **seq).unwrap().content.is_some();
+    let texts = session.text_leaves.iter().filter(content).count();
+    (session.closed, texts)
+}
+
+#[test]
+fn a_session_is_closed_and_its_texts_are_gone_after_30_days() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    Engine::init(&home).unwrap();
+    let config = EngineConfig::new(&home);
+    let (engine, _) = Engine::open(config.clone()).unwrap();
+    let token = std::fs::read_to_string(home.join("keys/host.key")).unwrap();
+    let host = engine.authenticate(token.trim()).unwrap();
+    let opened: Vec<_> = (0..2)
+        .map(|_| {
+            let session = engine.open_session(&host, spec()).unwrap();
+            let (id, token) = (session.id, session.token.clone());
+            engine.step(&host, id, &token, vec![user_turn()]).unwrap();
+            // The next one has a later moment in its identifier.
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            session
+        })
+        .collect();
+    engine.close();
+
+    let mut core = Core::open(&config, Before::open(&config).unwrap()).unwrap();
+    let [first, second] = &opened[..] else {
+        panic!("{opened:?}")
+    };
+    let ms = i64::try_from(first.id.unix_ms()).unwrap();
+    let ends = Micros(ms * 1_000).plus_seconds(SESSION_SECONDS);
+    assert!(!core.close_old_sessions(Micros(ends.0 - 1)).unwrap());
+    assert_eq!(kept(&mut core, &host, first.id), (false, 1));
+    // It looks again after an hour, and not before.
+    core.upkeep.sessions_due = None;
+    assert!(core.close_old_sessions(ends).unwrap());
+    assert_eq!(kept(&mut core, &host, first.id), (true, 0));
+    assert_eq!(kept(&mut core, &host, second.id), (false, 1));
+    assert!(!core.close_old_sessions(ends).unwrap());
+    let later = ends.plus_seconds(LOOKED_EVERY_SECONDS);
+    assert!(!core.close_old_sessions(Micros(later.0 - 1)).unwrap());
+    assert_eq!(kept(&mut core, &host, second.id), (false, 1));
+    assert!(core.close_old_sessions(later).unwrap());
+    assert_eq!(kept(&mut core, &host, second.id), (true, 0));
+    drop(core);
+
+    let core = Core::open(&config, Before::open(&config).unwrap()).unwrap();
+    assert_eq!(core.integrity(), Integrity::Verified);
+    drop(core);
+    let (engine, _) = Engine::open(config).unwrap();
+    let turn = vec![user_turn()];
+    let refusal = engine.step(&host, first.id, &first.token, turn);
+    assert_eq!(refusal.unwrap_err().code, "session_closed");
 }

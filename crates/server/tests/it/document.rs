@@ -9,7 +9,7 @@ use ancile_core::{
 use ancile_engine::api::{
     ANSWER_BYTES_MAX, ANSWERS_MAX, APPROVAL_SECONDS, BATCH_ENTRIES_MAX, CONTENT_BYTES_MAX,
     ENDORSED_VALUES_MAX, EVICTIONS_MAX, MESSAGES_MAX, OPEN_ASKS_MAX, OVERLAP_SECONDS_MAX, PAGE_MAX,
-    QUERY_BYTES_MAX, REASON_BYTES_MAX, REPORT_ROWS_MAX, STEP_OPS_MAX,
+    QUERY_BYTES_MAX, REASON_BYTES_MAX, REPORT_ROWS_MAX, SESSION_SECONDS, STEP_OPS_MAX,
 };
 use ancile_engine::{ONCE_KEY_BYTES_MAX, PENDING_MAX};
 use ancile_server::limits::{
@@ -118,6 +118,7 @@ fn the_document_gives_the_limits_that_hold() {
         i64::try_from(WORK_SECONDS).unwrap(),
         PERMIT_SECONDS,
         APPROVAL_SECONDS,
+        SESSION_SECONDS,
         i64::from(OVERLAP_SECONDS_MAX),
     ];
     let is: BTreeSet<String> = limits
