@@ -27,13 +27,19 @@ pub(crate) async fn run(
     });
     // What a panic says may be a text of the request.
     within(limit, async {
-        running.await.unwrap_or_else(|_| Err(ended()))
+        let ended = |_| {
+            Err(Problem::internal(
+                "the work for the request ended by a panic",
+            ))
+        };
+        running.await.unwrap_or_else(ended)
     })
     .await
 }
 
 /// Has work begun that gives its answer later, and waits for that within the limit. What is held
-/// for the request is let go when its answer is there.
+/// for the request is let go when its answer is there. Work that is given up without one was given
+/// up by a writer that stops, before it ran.
 pub(crate) async fn told(
     limit: Duration,
     held: impl Send + 'static,
@@ -46,13 +52,14 @@ pub(crate) async fn told(
         let _late = tell.send(result);
     }))?;
     within(limit, async {
-        answer.await.unwrap_or_else(|_| Err(ended()))
+        answer.await.unwrap_or_else(|_| Err(stopping()))
     })
     .await
 }
 
-fn ended() -> Problem {
-    Problem::internal("the work for the request ended by a panic")
+fn stopping() -> Problem {
+    let detail = "the store is stopping; try again later";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", detail)
 }
 
 async fn within(

@@ -58,5 +58,6 @@ async fn work_that_is_refused_or_ends_without_an_answer_keeps_nobody_waiting() {
         drop(done);
         Ok(())
     });
-    assert_eq!(ended.await.unwrap_err().code, "internal");
+    let fault = ended.await.unwrap_err();
+    assert_eq!((fault.status.as_u16(), fault.code), (503, "stopping"));
 }
