@@ -14,8 +14,8 @@ use crate::turn::{Turn, not_found};
 use crate::value_json;
 use ancile_core::{
     ApprovalId, AuthorityClass, CallCell, CallFacts, Coverage, Decision, Digest, Grant, Ground,
-    MandateId, PermitBinding, PermitId, ProposedCall, SensitiveArg, SessionMode, call, grounded,
-    permit, permit_approved,
+    MandateId, PermitBinding, PermitId, ProposedCall, SensitiveArg, call, grounded, permit,
+    permit_approved,
 };
 use ancile_policy::{CallContext, CheckedCall, MissReason, SchemaDenial};
 use std::collections::BTreeSet;
@@ -310,8 +310,7 @@ fn conclude(
             mandate: None,
         };
         if gates == Gates::LogOnly {
-            let (session, tool) = (at.id, &proposed.tool);
-            tracing::warn!(%session, %tool, would_be = table.name(), "log only: not enforced");
+            crate::report::not_enforced(turn, at, &proposed.tool, table)?;
         }
     } else if table == Decision::Ask && open_asks(turn, at, &session)? >= OPEN_ASKS_MAX {
         draft.cell.decision = Decision::Deny;
@@ -579,6 +578,3 @@ fn ungrounded(turn: &Turn<'_>, session: &Session, facts: &CallFacts<'_>) -> Vec<
 const ENTRIES_MAX: usize = 32;
 /// Most argument hashes kept with one decision.
 const ARG_HASHES_MAX: usize = 384;
-
-/// The mode that a fired task's session has.
-pub(crate) const FIRED: SessionMode = SessionMode::Headless;

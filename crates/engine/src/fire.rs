@@ -2,7 +2,7 @@
 //! A due task fires: its lineage is verified, the fire table decides, and what may run gets a
 //! fresh session of its own.
 
-use crate::act::{self, FIRED, PENDING, Scene, effect_and_coverage, reason};
+use crate::act::{self, PENDING, Scene, effect_and_coverage, reason};
 use crate::api::{CallAnswer, FireAnswer, Gates, Propose, Reason, SessionOpened, SessionSpec};
 use crate::before::Noted;
 use crate::content::Content;
@@ -16,7 +16,8 @@ use crate::step::{self, In, values_of};
 use crate::turn::{Exposure, Turn, forbidden, internal, not_found};
 use ancile_core::{
     AuthorityClass, Broken, Decision, Digest, EntryEffect, EntryId, EntryKind, Fire, FireCell,
-    Lineage, PrincipalName, ProposedCall, Role, RootSet, SessionId, TrustRoot, fire as fire_table,
+    Lineage, PrincipalName, ProposedCall, Role, RootSet, SessionId, SessionMode, TrustRoot,
+    fire as fire_table,
 };
 use std::sync::Arc;
 
@@ -255,7 +256,7 @@ fn session_spec(entry: &Entry, spec: &FireSpec) -> SessionSpec {
         agent: spec.agent.clone(),
         user: spec.user.clone(),
         namespace: entry.record.namespace.clone(),
-        mode: FIRED,
+        mode: SessionMode::Headless,
         observed: true,
     }
 }

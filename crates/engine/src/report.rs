@@ -10,8 +10,9 @@ use crate::lists::read;
 use crate::read::page;
 use crate::refusal::{Fault, Refusal};
 use crate::state::Key;
+use crate::step::In;
 use crate::turn::{Turn, not_found};
-use ancile_core::{Micros, TenantName, ToolName};
+use ancile_core::{Decision, Micros, TenantName, ToolName};
 
 /// Sets whether decisions on a tool's calls bind.
 pub(crate) fn set_mode(
@@ -47,6 +48,21 @@ pub(crate) fn gates(
             (gates, _) => gates,
         },
     )
+}
+
+/// Says in the log that a decision did not bind. A tool that the manifest does not have is named by
+/// the request alone, and no line of the log has a name from one.
+pub(crate) fn not_enforced(
+    turn: &Turn<'_>,
+    at: &In<'_>,
+    tool: &ToolName,
+    would_be: Decision,
+) -> Result<(), Refusal> {
+    let manifest = &turn.tenant(&at.key.tenant)?.manifest;
+    let tool = manifest.tool(tool).map(|_| tracing::field::display(tool));
+    let (session, would_be) = (at.id, would_be.name());
+    tracing::warn!(%session, tool, would_be, "log only: not enforced");
+    Ok(())
 }
 
 /// The tools of the manifest, in order of name.

@@ -160,8 +160,29 @@ impl Told {
 
 #[test]
 fn no_log_holds_a_content_an_argument_or_a_key() {
+    let lines = log_of_secrets("enforce");
+    assert!(!lines.iter().any(not_enforced));
+}
+
+#[test]
+fn no_log_holds_them_where_decisions_do_not_bind() {
+    let lines = log_of_secrets("log_only");
+    // The tool of the manifest is named; the other one's name is from the request.
+    let not_enforced = lines.iter().filter(|line| not_enforced(line));
+    let tools: Vec<&Value> = not_enforced.map(|line| &line["tool"]).collect();
+    assert!(tools.contains(&&json!("pay")), "{tools:?}");
+    assert!(tools.contains(&&Value::Null), "{tools:?}");
+}
+
+fn not_enforced(line: &Value) -> bool {
+    line["message"] == "log only: not enforced"
+}
+
+/// The log of a server with these gates that is told secrets everywhere; none is in it.
+fn log_of_secrets(gates: &str) -> Vec<Value> {
     let scene = Scene::new();
-    let server = scene.serve(&["--set", "log.level=trace"]);
+    let gates = format!("gates.mode={gates}");
+    let server = scene.serve(&["--set", "log.level=trace", "--set", &gates]);
     let agent = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .timeout_global(Some(Duration::from_secs(30)))
@@ -208,6 +229,7 @@ fn no_log_holds_a_content_an_argument_or_a_key() {
     assert!(told.refused.is_subset(&refused));
     let answered = |line: &Value| line["message"] == "answered" && line["elapsed_us"].is_u64();
     assert!(lines.iter().any(answered));
+    lines
 }
 
 #[test]
