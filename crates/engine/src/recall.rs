@@ -6,7 +6,7 @@ mod find;
 
 use crate::api::{BoundSpec, ContextPack, Explained, Gates, PackItem, QUERY_BYTES_MAX, Recall};
 use crate::before::Noted;
-use crate::counts::Total;
+use crate::counts::{Integrity, Total};
 use crate::event::Event;
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
@@ -210,6 +210,7 @@ fn recall(
                 untrusted_tokens: occupancy.untrusted_tokens,
                 withheld,
                 served_by,
+                integrity_pending: turn.core.integrity() == Integrity::Pending,
             };
             let tally = &mut turn.core.tally;
             tally.add(Total::Withheld, u64::from(withheld));

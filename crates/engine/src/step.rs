@@ -7,6 +7,7 @@ use crate::api::{
     SessionView, StepAnswer, StepOp, StepResult,
 };
 use crate::before::{Noted, Prepared, told};
+use crate::counts::Integrity;
 use crate::event::Event;
 use crate::home::random;
 use crate::refusal::{Fault, Refusal};
@@ -176,6 +177,7 @@ pub(crate) fn step(
         class: session.class(turn.tenant(&key.tenant)?),
         exposure_root: session.root,
         exposure_len: session.len,
+        integrity_pending: turn.core.integrity() == Integrity::Pending,
     })
 }
 

@@ -140,6 +140,8 @@ pub struct ContextPack {
     /// model, or the index was made with another one), `hybrid_in_part` where the index of some
     /// entries was made with another model. `ancile reindex` makes it anew.
     pub served_by: &'static str,
+    /// Whether the store was opened and not all of it compared with its log yet.
+    pub integrity_pending: bool,
 }
 
 /// A call the agent proposes.
@@ -341,4 +343,6 @@ pub struct StepAnswer {
     pub exposure_root: Digest,
     /// Length of the exposure log after it.
     pub exposure_len: u64,
+    /// Whether the store was opened and not all of it compared with its log yet.
+    pub integrity_pending: bool,
 }

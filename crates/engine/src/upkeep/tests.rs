@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use crate::api::{
-    Expose, ExposureKind, Gates, Propose, SESSION_SECONDS, SessionSpec, StepOp, StepResult, Write,
+    Expose, ExposureKind, Gates, Propose, Recall, SESSION_SECONDS, SessionSpec, StepOp, StepResult,
+    Write,
 };
 use crate::before::Before;
 use crate::core::Core;
@@ -28,6 +29,13 @@ fn ping() -> StepOp {
         },
         approval: None,
     })
+}
+
+fn note() -> Recall {
+    Recall {
+        query: "note".to_owned(),
+        ..Recall::default()
+    }
 }
 
 fn user_turn() -> StepOp {
@@ -81,10 +89,15 @@ fn promise_6_side_effects_ask_until_a_reopened_store_is_compared() {
     let propose = |core: &mut Core| {
         let mut turn = Turn::new(core);
         let key = turn.check(&host).unwrap();
-        let ops = crate::before::plain(vec![ping()]);
+        let ops = crate::before::plain(vec![StepOp::Recall(note()), ping()]);
         let answer = step::step(&mut turn, &key, session.id, &session.token, ops).unwrap();
-        match answer.results.into_iter().next() {
-            Some(StepResult::Called(answer)) => answer,
+        let pending = turn.core.integrity() == Integrity::Pending;
+        assert_eq!(answer.integrity_pending, pending);
+        match &answer.results[..] {
+            [StepResult::Recalled(pack), StepResult::Called(answer)] => {
+                assert_eq!(pack.integrity_pending, pending);
+                answer.clone()
+            }
             other => panic!("{other:?}"),
         }
     };

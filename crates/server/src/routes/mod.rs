@@ -25,7 +25,7 @@ use crate::wire::lists::{
 };
 use crate::wire::mandate::{DraftBody, MandateBody, MandateViewBody, ManifestSetBody};
 use crate::wire::query::{CONSISTENCY, NAMESPACE_PAGE, PAGE, REPORT, TASK_PAGE};
-use crate::wire::recall::{PackBody, RecallBody};
+use crate::wire::recall::{PackBody, RecallBody, SessionPackBody};
 use crate::wire::reply::{FilteredBody, ReplyBody};
 use crate::wire::report::{RefusalReportBody, ToolModeBody, ToolViewBody};
 use crate::wire::review::{ApprovalBody, DigestBody, EndorseBody, QuarantineBody, ReleaseBody};
@@ -65,7 +65,7 @@ pub const ROUTES: &[Route] = &[
         sessions::recall,
     )
     .takes::<RecallBody>()
-    .gives::<PackBody>(),
+    .gives::<SessionPackBody>(),
     in_session(
         "/v1/sessions/{id}/reply",
         "Take unnamed links and images out of a reply",

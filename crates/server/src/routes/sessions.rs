@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::wire::act::{CallAnswerBody, FireAnswerBody, FireBody, ProposeBody};
 use crate::wire::chat::{AddedBody, MessagesBody};
 use crate::wire::entry::TaskViewBody;
-use crate::wire::recall::{PackBody, RecallBody};
+use crate::wire::recall::{RecallBody, SessionPackBody};
 use crate::wire::reply::{FilteredBody, ReplyBody};
 use crate::wire::session::{SessionBody, SessionOpenedBody, SessionViewBody};
 use crate::wire::step::{StepAnswerBody, StepBody};
@@ -70,8 +70,12 @@ fn called(result: StepResult) -> Result<Reply, Problem> {
 /// Recalls into a session: a step of one operation.
 pub(crate) fn recall(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let recall = ask.json::<RecallBody>()?.in_session()?;
-    match only(ask, StepOp::Recall(recall))? {
-        StepResult::Recalled(pack) => Reply::ok(&PackBody::from(pack)),
+    let (id, token) = (ask.named()?, ask.session_token()?);
+    let step = vec![StepOp::Recall(recall)];
+    let answer = ask.engine.step(ask.caller, id, token, step)?;
+    let class = answer.class;
+    match the_one(answer)? {
+        StepResult::Recalled(pack) => Reply::ok(&SessionPackBody::of(pack, class)),
         other => Err(unlike(&other)),
     }
 }

@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use ancile_core::pack::K_MAX;
 use ancile_core::{AuthorityClass, Channel, Digest, EntryId, EntryKind, Micros, NamespaceName};
 use ancile_engine::api::{BoundSpec, ContextPack, Explained, Filter, PackItem, Recall};
+use ancile_engine::counts::Integrity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -121,6 +122,32 @@ pub(crate) struct PackBody {
     /// `hybrid`, by words and meaning; `lexical`, by words alone, where there is no model or the
     /// index was made with another; `hybrid_in_part`, where that is so of some entries.
     served_by: &'static str,
+    /// `pending` while the store, since it was opened, was not wholly compared with its log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    integrity: Option<&'static str>,
+}
+
+/// A pack that was recalled into a session.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionPackBody {
+    #[serde(flatten)]
+    pack: PackBody,
+    /// The class that the session has now that it was shown the pack.
+    session_class: Spelled<AuthorityClass>,
+}
+
+impl SessionPackBody {
+    pub(crate) fn of(pack: ContextPack, session: AuthorityClass) -> Self {
+        Self {
+            pack: pack.into(),
+            session_class: Spelled(session),
+        }
+    }
+}
+
+/// How an answer says that the store was not wholly compared yet.
+pub(super) fn integrity(pending: bool) -> Option<&'static str> {
+    pending.then(|| Integrity::Pending.name())
 }
 
 /// One selected entry.
@@ -211,6 +238,10 @@ impl From<ContextPack> for PackBody {
             weakest: pack.weakest.map(Spelled),
             withheld: pack.withheld,
             served_by: pack.served_by,
+            integrity: integrity(pack.integrity_pending),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@
 use super::act::{CallAnswerBody, ProposeBody, RedeemBody, ResultBody};
 use super::entry::{WriteBody, WrittenBody};
 use super::operation::{self, Named};
-use super::recall::{PackBody, RecallBody};
+use super::recall::{PackBody, RecallBody, integrity};
 use super::spelled::{Spelled, bare, echo};
 use crate::body::{self, json};
 use crate::problem::Problem;
@@ -112,6 +112,9 @@ pub(crate) struct StepAnswerBody {
     class: Spelled<AuthorityClass>,
     exposure_root: Spelled<Digest>,
     exposure_len: u64,
+    /// `pending` while the store, since it was opened, was not wholly compared with its log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    integrity: Option<&'static str>,
 }
 
 impl From<StepAnswer> for StepAnswerBody {
@@ -125,6 +128,7 @@ impl From<StepAnswer> for StepAnswerBody {
             class: Spelled(answer.class),
             exposure_root: Spelled(answer.exposure_root),
             exposure_len: answer.exposure_len,
+            integrity: integrity(answer.integrity_pending),
         }
     }
 }

@@ -94,3 +94,25 @@ fn a_session_takes_many_exposures_over_http() {
     assert_eq!(told[2]["decision"], "ask", "{told:?}");
     assert!(!told[2]["reasons"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn a_recall_says_what_class_its_session_has_after_it() {
+    let w = World::new();
+    w.note("The boiler is serviced in May.");
+    w.page("The boiler is sold in June.");
+    let session = w.session();
+    let turn = json!([{"op": "expose", "kind": "user_turn", "text": "What of the boiler?"}]);
+    w.step(&session, &turn);
+    let check = |max_class: &str, weakest: &str, after: &str| {
+        let body = json!({"query": "boiler", "max_class": max_class});
+        let path = format!("/v1/sessions/{}/recall", session.id);
+        let asked = Asked::post(path, &body).within(&session.token);
+        let pack = w.send(Some(&w.host), &asked).of(200);
+        assert_eq!(pack["weakest"], weakest, "{pack}");
+        assert_eq!(pack["session_class"], after, "{pack}");
+    };
+    check("agent_derived", "user_authored", "user_authored");
+    check("untrusted", "untrusted", "untrusted");
+    // What was shown stays shown.
+    check("agent_derived", "user_authored", "untrusted");
+}
