@@ -82,6 +82,76 @@ pub fn has_problem(status: u16, code: &str) -> bool {
         .any(|row| row[0] == status.to_string() && row[1].split(", ").any(|c| c == code))
 }
 
+/// The codes of refusals in a source: what stands as a text after a fault or a status.
+fn codes(source: &str) -> BTreeSet<String> {
+    let mut codes = BTreeSet::new();
+    let mut before = "";
+    for (at, part) in source.split('"').enumerate() {
+        if at % 2 == 1 && names_a_fault(before.trim_end()) {
+            codes.insert(part.to_owned());
+        }
+        before = part;
+    }
+    codes
+}
+
+fn names_a_fault(before: &str) -> bool {
+    let last = before.rsplit([' ', '(', '\n']).next().unwrap_or("");
+    let fault = last.starts_with("Fault::") || last.starts_with("StatusCode::");
+    (fault && last.ends_with(',')) || before.ends_with("Problem::malformed(")
+}
+
+#[test]
+fn the_document_lists_each_code_that_the_sources_name() {
+    let example = "Refusal::new(Fault::Conflict, \"one\", \"text\"); \
+                   Problem::new(\n  StatusCode::NOT_FOUND,\n  \"two\", \"text\"); \
+                   Problem::malformed(\"three\", \"text\"); say(\"four\")";
+    let read = ["one", "two", "three"].map(str::to_owned);
+    assert_eq!(codes(example), read.into());
+
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut named = BTreeSet::new();
+    for source in ["engine/src", "server/src"].map(|dir| crates.join(dir)) {
+        each_source(&source, &mut |text| named.extend(codes(text)));
+    }
+    let listed: BTreeSet<String> = table("Problems")
+        .iter()
+        .flat_map(|row| row[1].split(", "))
+        .map(|code| code.trim_matches('`').to_owned())
+        .collect();
+    let said: BTreeSet<String> = named.difference(&listed).cloned().collect();
+    let by_commands = BY_COMMANDS.map(str::to_owned);
+    assert_eq!(said, by_commands.into());
+}
+
+fn each_source(dir: &Path, take: &mut impl FnMut(&str)) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            each_source(&path, take);
+        } else if path.file_name().is_some_and(|name| name != "tests.rs") {
+            take(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// Codes that no request gets: of commands that work on a home by themselves.
+const BY_COMMANDS: [&str; 13] = [
+    "already_initialised",
+    "audit_impossible",
+    "backup_damaged",
+    "backup_exists",
+    "backup_inside",
+    "backup_newer",
+    "first_run_unfinished",
+    "lock_unreadable",
+    "migrated_damaged",
+    "no_backup",
+    "no_keys",
+    "restore_pending",
+    "witness_missing",
+];
+
 #[test]
 fn the_document_gives_the_limits_that_hold() {
     let limits = [
