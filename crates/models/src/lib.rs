@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Embedders: from a text to a vector whose direction is what the text is about.
 //!
-//! No gate needs a model, and a vector decides nothing; it only ranks. The crate keeps heavy
-//! dependencies away from the others. It opens no file and no connection: [`StaticEmbedder`]
-//! carries its table in the binary, and the others take the bytes of files that their user
-//! fetched and that [`FETCHED`] pins.
+//! A vector decides nothing; it only ranks, for recall. The crate keeps heavy dependencies away
+//! from the others. It opens no connection, and no file but the library that `ort` is given:
+//! [`StaticEmbedder`] carries its table in the binary, and the others take the bytes of files that
+//! their user fetched and that [`FETCHED`] pins.
 
 mod embedder;
 #[cfg(feature = "minilm")]

@@ -12,6 +12,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod documents;
 mod edges;
 mod forgotten;
 mod full;
