@@ -92,7 +92,8 @@ pub struct JudgeConfig {
     pub threads: NonZeroU8,
     /// How long it may take for one, in milliseconds; beyond that the failure policy holds.
     pub time_limit_ms: NonZeroU32,
-    /// Most writes of a tenant that wait for it; further ones are refused.
+    /// Most writes of a tenant that wait for it; further ones are refused. A request of more than
+    /// so many never fits, so that from [`crate::api::BATCH_ENTRIES_MAX`] on each does some time.
     pub pending_max: NonZeroU32,
 }
 

@@ -145,7 +145,7 @@ pub(crate) fn hold(turn: &mut Turn<'_>, tenant: &TenantName, id: &EntryId) -> Re
     if u32::try_from(waiting).map_or(true, |waiting| waiting >= most) {
         let text = format!(
             "{waiting} writes wait for the judge; limit is {most}; nothing of this request was \
-             kept; send it again later"
+             kept; send it again later, or less at a time"
         );
         return Err(Refusal::new(Fault::Limit, "judge_busy", text));
     }

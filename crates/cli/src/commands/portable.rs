@@ -119,6 +119,9 @@ fn taken(server: &Client, body: &Value) -> Result<Value, Failure> {
     loop {
         match server.post("/v1/import", body) {
             Err(busy) if busy.code == JUDGE_BUSY && waited < JUDGE_WAIT_MAX => {
+                if waited.is_zero() {
+                    print::err("as many writes wait for the judge as may; waiting for it");
+                }
                 std::thread::sleep(JUDGE_PAUSE);
                 waited = waited.saturating_add(JUDGE_PAUSE);
             }

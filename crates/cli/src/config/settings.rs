@@ -3,6 +3,7 @@
 
 use super::value::{Kind, Value};
 use crate::judge::{self, JudgeSettings};
+use ancile_engine::api::BATCH_ENTRIES_MAX;
 use ancile_engine::{
     ESCALATE_FROM, FLAG_FROM, Gates, IndexConfig, JUDGE_THREADS, JUDGE_TIME_LIMIT_MS, JudgeFailure,
     Model, PENDING_MAX, SEAL_RECORDS, ScreenPolicy, counts,
@@ -289,8 +290,10 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "judge.pending_max",
+        // A request is taken whole or not at all: a limit that none of its size fits under would
+        // refuse it for ever.
         kind: Kind::Whole {
-            min: 1,
+            min: BATCH_ENTRIES_MAX as u64,
             max: 1_000_000,
         },
         unit: "writes",

@@ -181,6 +181,20 @@ fn thresholds_of_a_judge_are_in_order() {
 }
 
 #[test]
+fn as_many_writes_may_wait_for_a_judge_as_one_request_has() {
+    let most = ancile_engine::api::BATCH_ENTRIES_MAX;
+    let at = |most: usize| {
+        Home::with("").faults(&[("judge.pending_max", most.to_string().as_str())], &[])
+    };
+    assert_eq!((at(most), at(most + 1)), (vec![], vec![]));
+    let below = at(most - 1);
+    assert!(
+        below.len() == 1 && below[0].contains("256 to 1000000"),
+        "{below:?}"
+    );
+}
+
+#[test]
 fn a_command_of_a_judge_is_taken_apart_at_its_blanks() {
     let home = Home::with("[judge]\ncommand = \" /usr/bin/python3 -I  /etc/judge.py \"\n");
     let (config, faults) = home.read(&[], &[]);

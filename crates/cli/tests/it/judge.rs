@@ -3,6 +3,9 @@
 
 use crate::support::Scene;
 use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 /// Scores 900 what says `order`, 0 all else, once there is a file `go`; says it to everybody.
@@ -18,9 +21,15 @@ case "$text" in *order*) echo 900 ;; *riddle*) echo "$text" ;; *) echo 0 ;; esac
 fn scene() -> (Scene, String) {
     let scene = Scene::new();
     let path = scene.path("judge.sh");
-    std::fs::write(&path, SCRIPT).unwrap();
+    put(&path, SCRIPT);
     let command = format!("judge.command=/bin/sh {}", path.display());
     (scene, command)
+}
+
+/// A file that only its owner can change, whatever the mask is.
+fn put(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
 }
 
 fn go(scene: &Scene) {
@@ -112,12 +121,12 @@ fn what_was_held_when_a_server_was_killed_is_judged_by_the_next() {
 fn an_import_waits_for_a_judge_that_has_enough_to_do() {
     let (scene, command) = scene();
     go(&scene);
-    let _server = scene.serve(&["--set", &command, "--set", "judge.pending_max=64"]);
-    let lines: String = (0..100)
+    let _server = scene.serve(&["--set", &command, "--set", "judge.pending_max=256"]);
+    let lines: String = (0..300)
         .map(|n| format!("{{\"kind\":\"memory\",\"text\":\"tide {n}\"}}\n"))
         .collect();
     let ran = scene.run_with(&["import", "-"], &lines);
-    let said = "imported 100 entries as class 4, 0 of them quarantined, 100 held until they are";
+    let said = "imported 300 entries as class 4, 0 of them quarantined, 300 held until they are";
     assert!(ran.out.contains(said), "{}{}", ran.out, ran.err);
 }
 
@@ -139,4 +148,51 @@ fn a_judge_that_cannot_run_is_said_before_anything_is_made() {
     );
     let ran = scene.run(&["doctor", "--set", "judge.command=/bin/sh"]);
     assert!(ran.out.contains("ok    judge: "), "{}", ran.out);
+}
+
+#[test]
+fn no_command_asks_a_judge_that_others_can_change() {
+    let (scene, command) = scene();
+    go(&scene);
+    scene.serve(&[]).signal("-TERM");
+    std::fs::set_permissions(scene.path("judge.sh"), Permissions::from_mode(0o666)).unwrap();
+    let path = scene.path("judge.sh").display().to_string();
+    let says = format!("the judge `/bin/sh` rests on `{path}`, which has mode 0666");
+    let write = ["write", "A table.", "--as", "host", "--channel", "web"];
+    let ran = scene.run(&[&write, &["--set", command.as_str()][..]].concat());
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains(&says), "{}", ran.err);
+    let ran = scene.run(&["serve", "--set", &command]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains(&says), "{}", ran.err);
+    let ran = scene.run(&["doctor", "--set", &command]);
+    assert!(
+        ran.out.contains(&format!("fail  judge: {says}")),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_server_that_stops_ends_its_judge_and_keeps_what_it_was_asked() {
+    let (scene, command) = scene();
+    put(
+        &scene.path("judge.sh"),
+        "echo $$ > ${0%/*}/some; mv ${0%/*}/some ${0%/*}/pid; exec sleep 1000",
+    );
+    let server = scene.serve(&["--set", &command]);
+    let held = page(&scene, "A table of tides.");
+    let pid = loop {
+        match std::fs::read_to_string(scene.path("pid")) {
+            Ok(pid) => break pid,
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    assert_eq!(server.signal("-TERM"), Some(0));
+    let stat = format!("/proc/{}/stat", pid.trim());
+    while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _server = scene.serve(&["--set", &command]);
+    assert_eq!(entry(&scene, id(&held))["state"], "pending");
 }

@@ -6,8 +6,8 @@ use crate::judged::{ESCALATED, PAGE, Told, by, from_the_web, score, settled, she
 use crate::world::{World, main_namespace, memory, principal, recall};
 use ancile_core::{Channel, EntryId, EntryKind, Micros, SessionMode, ToolName};
 use ancile_engine::api::{
-    ChatMessage, ChatRole, EntryState, Gates, QuotaSpec, StepOp, StepResult, TaskFilter, TaskSpec,
-    Write, Written,
+    BATCH_ENTRIES_MAX, ChatMessage, ChatRole, EntryState, Gates, QuotaSpec, StepOp, StepResult,
+    TaskFilter, TaskSpec, Write, Written,
 };
 use ancile_engine::{
     BackupOptions, Engine, EngineConfig, Fault, FireSpec, JudgeConfig, JudgeFailure, Verdict,
@@ -232,6 +232,29 @@ fn beyond_the_limit_writes_are_refused_and_nothing_of_them_is_kept() {
 }
 
 #[test]
+fn the_largest_batch_fits_under_a_limit_of_its_size_and_not_below() {
+    for (most, code) in [
+        (BATCH_ENTRIES_MAX, None),
+        (BATCH_ENTRIES_MAX - 1, Some("judge_busy")),
+    ] {
+        let judge = Told::waiting(|_| score(0));
+        let config = JudgeConfig {
+            pending_max: NonZeroU32::new(u32::try_from(most).unwrap()).unwrap(),
+            ..by(&judge)
+        };
+        let w = World::judged(config);
+        let page = |n: usize| memory(Some(Channel::Web), &format!("The ferry leaves pier {n}."));
+        let batch = (0..BATCH_ENTRIES_MAX).map(page).collect();
+        let refused = w.engine.write_batch(&w.host, batch).err();
+        assert_eq!(refused.as_ref().map(|refusal| refusal.code), code);
+        if let Some(refusal) = refused {
+            assert!(refusal.outside.ends_with("or less at a time"), "{refusal}");
+        }
+        judge.tell();
+    }
+}
+
+#[test]
 fn every_way_in_holds_what_is_to_be_judged() {
     let judge = Told::waiting(|_| score(900));
     let w = World::judged(by(&judge));
@@ -284,6 +307,23 @@ fn left() -> (World, EntryId, EntryId) {
     let waits = from_the_web(&w, "The lighthouse is closed in winter.").id;
     bury(&w);
     (w, asked, waits)
+}
+
+#[test]
+fn a_judge_is_told_when_the_store_closes() {
+    for close in [true, false] {
+        let judge = Told::waiting(|_| score(0));
+        let w = World::judged(by(&judge));
+        from_the_web(&w, PAGE);
+        let other = w.engine.clone();
+        drop(w.engine);
+        assert!(!judge.is_closed(), "another handle has it open");
+        match close {
+            true => other.close(),
+            false => drop(other),
+        }
+        assert!(judge.is_closed());
+    }
 }
 
 #[test]
