@@ -8,6 +8,7 @@ mod command;
 mod command;
 
 use crate::failure::{Exit, Failure};
+use crate::trusted::Untrusted;
 use ancile_engine::{
     JUDGE_THREADS, JUDGE_TIME_LIMIT_MS, Judge, JudgeConfig, JudgeFailure, JudgeId, JudgeThresholds,
     PENDING_MAX,
@@ -82,29 +83,40 @@ impl JudgeSettings {
         ))
     }
 
-    /// How the engine is to judge.
-    pub fn config(&self) -> JudgeConfig {
+    /// How the engine is to judge: by a program that can be run, and that nobody else can change.
+    ///
+    /// # Errors
+    /// As [`Self::runs`] says.
+    pub fn config(&self) -> Result<JudgeConfig, Failure> {
+        self.runs()?;
         let judge = CommandJudge::of(self).map(|judge| Arc::new(judge) as Arc<dyn Judge>);
-        JudgeConfig {
+        Ok(JudgeConfig {
             judge,
             thresholds: JudgeThresholds::new(self.flag, self.quarantine).unwrap_or_default(),
             on_failure: self.on_failure,
             threads: self.threads,
             time_limit_ms: self.time_limit_ms,
             pending_max: self.pending_max,
-        }
+        })
     }
 
-    /// Whether there is a program to run, and nobody else can change it.
+    /// Whether there is a program to run, and nobody else can change it or what its arguments name.
     ///
     /// # Errors
     /// What is wrong with it, and the next step.
     pub fn runs(&self) -> Result<(), Failure> {
-        let Some(program) = self.command.first() else {
+        let Some((program, args)) = self.command.split_first() else {
             return Ok(());
         };
-        command::runs(Path::new(program)).map_err(|what| {
-            let text = format!("the judge `{program}` {what}, or set another `judge.command`");
+        command::runs(Path::new(program), args).map_err(|Untrusted { path, what }| {
+            let what = match path == Path::new(program) {
+                true => format!("the judge `{program}` {what}"),
+                false => format!(
+                    "the judge `{program}` rests on `{}`, which {what}",
+                    path.display()
+                ),
+            };
+            let text = format!("{what}, or set another `judge.command`");
             Failure::new(Exit::Usage, "judge", text)
         })
     }

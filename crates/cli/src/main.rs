@@ -22,6 +22,7 @@ mod socket;
 #[cfg(not(unix))]
 #[path = "socket_elsewhere.rs"]
 mod socket;
+mod trusted;
 mod unseen;
 mod when;
 

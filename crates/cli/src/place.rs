@@ -236,8 +236,10 @@ pub fn loose(key: &HomePart) -> Option<String> {
 /// How a store is opened by these settings. A model that was fetched is loaded here.
 ///
 /// # Errors
-/// The build has no such model, or its files are missing or not the pinned ones.
+/// The judge is no program or one that others can change; the build has no such model, or its files
+/// are missing or not the pinned ones.
 pub fn engine_config(home: &Path, settings: &Settings) -> Result<EngineConfig, Failure> {
+    let judging = settings.judge.config()?;
     let mut index = settings.index.clone();
     if let Some(fetched) = settings.fetched {
         index.model = Model::Other(model::embedder(home, fetched, settings)?);
@@ -247,7 +249,7 @@ pub fn engine_config(home: &Path, settings: &Settings) -> Result<EngineConfig, F
         gates: settings.gates,
         screening: settings.screening,
         screen_policy: settings.screen_policy.clone(),
-        judging: settings.judge.config(),
+        judging,
         index,
     })
 }

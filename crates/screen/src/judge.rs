@@ -138,6 +138,10 @@ pub trait Judge: Send + Sync {
     /// [`JudgeError`] says why there is none; what follows for the content then is for the policy
     /// of whoever asked to say.
     fn judge(&self, input: &JudgeInput<'_>) -> Result<Score, JudgeError>;
+
+    /// Whoever asks closes: what is being judged may be given up, and counts for nothing. It may
+    /// come while threads are in [`Judge::judge`], and is not waited for long.
+    fn close(&self) {}
 }
 
 impl fmt::Debug for dyn Judge {

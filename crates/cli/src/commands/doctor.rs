@@ -107,7 +107,7 @@ impl Findings {
             match config.settings.judge.runs() {
                 Ok(()) => self.ok(
                     "judge",
-                    "its program is there, and nobody else can change it",
+                    "its program is there; nobody else can change it or what its arguments name",
                 ),
                 Err(failure) => self.failure("judge", failure),
             }

@@ -66,7 +66,6 @@ pub fn run(place: &Place, args: &Serve, json: bool) -> Result<Exit, Failure> {
     let mut sources = place.sources.clone();
     sources.flags.extend(args.flags());
     let settings = sources.load()?.settings;
-    settings.judge.runs()?;
     let log = Log::start(&settings)?;
     let signals = Signals::catch()?;
     // Before a store is made: a run that cannot serve leaves nothing behind.

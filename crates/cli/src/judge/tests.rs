@@ -219,7 +219,7 @@ fn a_command_is_an_absolute_path_with_arguments() {
 fn without_a_command_there_is_no_judge() {
     let settings = JudgeSettings::default();
     assert!(settings.runs().is_ok());
-    assert!(settings.config().judge.is_none());
+    assert!(settings.config().unwrap().judge.is_none());
     assert_eq!(settings.id.unwrap().to_string(), ID);
 }
 
@@ -233,7 +233,8 @@ fn a_program_that_others_can_change_or_that_is_none_is_refused() {
         std::fs::set_permissions(program.path("judge"), mode).unwrap();
     };
     assert!(settings.runs().is_ok());
-    assert_eq!(settings.config().judge.unwrap().id().to_string(), ID);
+    let judge = settings.config().unwrap().judge.unwrap();
+    assert_eq!(judge.id().to_string(), ID);
     for (mode, says) in [
         (0o600, "is no program: mode 0600; `chmod +x` it if it is"),
         (
@@ -245,10 +246,99 @@ fn a_program_that_others_can_change_or_that_is_none_is_refused() {
         chmod(mode);
         let text = settings.runs().unwrap_err().text;
         assert!(text.contains(says), "{text}");
+        // Nobody starts one that was not looked at.
+        assert_eq!(settings.config().unwrap_err().text, text);
     }
     chmod(0o755);
     assert!(settings.runs().is_ok());
     std::fs::remove_file(program.path("judge")).unwrap();
     let text = settings.runs().unwrap_err().text;
     assert!(text.contains("cannot be looked at: "), "{text}");
+}
+
+#[test]
+fn what_the_arguments_name_is_in_nobody_elses_hands_either() {
+    let program = Program::of("echo 0");
+    let rests = |settings: &JudgeSettings| settings.runs().map_err(|failure| failure.text);
+    let chmod = |path: &Path, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(path, mode).unwrap();
+    };
+    let settings = program.settings(&["/nowhere/yet", "/dev/null", "relative"]);
+    assert_eq!(rests(&settings), Ok(()));
+    for (path, mode) in [
+        (program.path("judge"), 0o722),
+        (program.dir.path().to_owned(), 0o777),
+    ] {
+        chmod(&path, mode);
+        let text = rests(&settings).unwrap_err();
+        let path_text = path.display();
+        let says = format!(
+            "the judge `/bin/sh` rests on `{path_text}`, which has mode {mode:04o}: others can \
+             change it; `chmod go-w` it, or set another `judge.command`"
+        );
+        assert_eq!(text, says);
+        chmod(&path, 0o700);
+    }
+    let parts = program.path("parts");
+    std::fs::create_dir(&parts).unwrap();
+    chmod(&parts, 0o757);
+    let named = parts.display().to_string();
+    assert!(rests(&program.settings(&[&named])).is_err());
+    chmod(&parts, 0o755);
+    assert_eq!(rests(&program.settings(&[&named])), Ok(()));
+}
+
+/// The threads of this process that a judge was given.
+fn threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names
+        .filter(|name| name.starts_with("ancile-judge"))
+        .count()
+}
+
+#[test]
+fn one_that_left_its_group_keeps_nothing_of_ours_waiting() {
+    let program = Program::of("setsid sleep 1000 & echo $! > $0.pids; echo 1");
+    let longest = "a".repeat(1_048_576);
+    // It holds both pipes: nothing more is read, and not all of the text is taken.
+    let answer = ask(&program.within(1_000), &longest);
+    assert_eq!(answer, Err(JudgeError::TimedOut));
+    assert_eq!(threads(), 0);
+    let pid = std::fs::read_to_string(program.path("judge.pids")).unwrap();
+    assert!(runs(&pid), "it is nobody's to end");
+    let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+#[test]
+fn what_runs_when_the_store_is_closed_is_ended_and_none_is_started() {
+    let program = Program::of("sleep 1000 & echo $! $$ > $0.some; mv $0.some $0.pids; wait");
+    let judge = CommandJudge::of(&program.settings(&[])).unwrap();
+    let pids = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| judge.ask("a text", "web"));
+        let pids = loop {
+            if let Ok(pids) = std::fs::read_to_string(program.path("judge.pids")) {
+                break pids;
+            }
+            std::thread::yield_now();
+        };
+        judge.close();
+        let ended = "the program was ended by signal 9".to_owned();
+        assert_eq!(asking.join().unwrap(), Err(JudgeError::Unreadable(ended)));
+        pids
+    });
+    for pid in pids.split_whitespace() {
+        while runs(pid) {
+            std::thread::yield_now();
+        }
+    }
+    std::fs::remove_file(program.path("judge.pids")).unwrap();
+    match judge.ask("a text", "web") {
+        Err(JudgeError::Unreachable(text)) => assert!(text.contains("is closing"), "{text}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(!program.path("judge.pids").exists());
 }

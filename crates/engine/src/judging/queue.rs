@@ -113,11 +113,12 @@ impl Queue {
         self.ring(&mut inner);
     }
 
-    /// The judge answered a thread; says whether its answer still counts.
+    /// The judge answered a thread; says whether its answer still counts: not where its time was
+    /// over, and not at the end, when judges may be cut short.
     pub(super) fn answered(&self, thread: usize) -> bool {
         let mut inner = self.inner();
         let asking = inner.threads.get_mut(thread).and_then(Option::take);
-        asking.is_some_and(|asking| !asking.overdue)
+        asking.is_some_and(|asking| !asking.overdue) && !inner.stopped
     }
 
     /// An entry is held no more.

@@ -25,13 +25,14 @@ const RETRY: Duration = Duration::from_secs(1);
 /// these end when it returns, and nobody waits for them.
 pub(crate) struct Judges {
     queue: Arc<Queue>,
+    judge: Option<Arc<dyn Judge>>,
     /// The threads know the writer by this alone, so that they do not keep the store open.
     _writer: Arc<Writer>,
 }
 
 impl Drop for Judges {
     fn drop(&mut self) {
-        self.queue.stop();
+        self.stop();
     }
 }
 
@@ -56,13 +57,17 @@ impl Judges {
         }
         Ok(Self {
             queue,
+            judge: config.judge.clone(),
             _writer: writer,
         })
     }
 
-    /// Has the threads end.
+    /// Has the threads end; what the judge is at counts for nothing from here on.
     pub(crate) fn stop(&self) {
         self.queue.stop();
+        if let Some(judge) = &self.judge {
+            judge.close();
+        }
     }
 }
 
@@ -100,8 +105,9 @@ struct Asker {
 enum Dealt {
     /// It is.
     Done,
-    /// The watch does: it took too long.
-    ByWatch,
+    /// Not by this thread: the watch does where it took too long, the next start where it was cut
+    /// short.
+    Elsewhere,
 }
 
 impl Asker {
@@ -138,7 +144,7 @@ impl Asker {
         while let Some(held) = self.queue.take(thread) {
             match self.one(thread, &held) {
                 Ok(Dealt::Done) => self.queue.done(&held),
-                Ok(Dealt::ByWatch) => {}
+                Ok(Dealt::Elsewhere) => {}
                 Err(fault) => {
                     tracing::warn!(tenant = %held.0, entry = %held.1, %fault, inside = fault.inside,
                         "an entry stays held: its verdict could not be written");
@@ -165,7 +171,7 @@ impl Asker {
                 self.queue.asks(thread);
                 let outcome = self.ask(held, &text, channel);
                 if !self.queue.answered(thread) {
-                    return Ok(Dealt::ByWatch);
+                    return Ok(Dealt::Elsewhere);
                 }
                 outcome
             }

@@ -9,6 +9,7 @@ use ancile_engine::{
     Caller, Judge, JudgeConfig, JudgeError, JudgeFailure, JudgeId, JudgeInput, Score, Verdict,
 };
 use std::num::{NonZeroU8, NonZeroU32};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub struct Told {
     may: Mutex<bool>,
     told: Condvar,
     asked: Mutex<Vec<String>>,
+    closed: AtomicBool,
 }
 
 impl Told {
@@ -41,12 +43,17 @@ impl Told {
             may: Mutex::new(may),
             told: Condvar::new(),
             asked: Mutex::default(),
+            closed: AtomicBool::new(false),
         })
     }
 
     pub fn tell(&self) {
         *self.may.lock().unwrap() = true;
         self.told.notify_all();
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 
     pub fn asked(&self) -> Vec<String> {
@@ -66,6 +73,10 @@ impl Judge for Told {
         let may = self.may.lock().unwrap();
         drop(self.told.wait_while(may, |may| !*may).unwrap());
         (self.answer)(input.text)
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
     }
 }
 

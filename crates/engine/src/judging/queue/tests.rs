@@ -63,6 +63,20 @@ fn only_what_is_asked_about_is_overdue_while_a_thread_is_free() {
 }
 
 #[test]
+fn an_answer_at_the_end_counts_for_nothing() {
+    let queue = Queue::new(2);
+    queue.push([held("a", 1), held("a", 2)]);
+    for thread in 0..2 {
+        queue.take(thread);
+        queue.asks(thread);
+    }
+    assert!(queue.answered(0));
+    queue.stop();
+    assert!(!queue.answered(1));
+    assert_eq!(queue.take(0), None);
+}
+
+#[test]
 fn what_waits_is_overdue_once_every_thread_hangs() {
     let queue = Queue::new(2);
     queue.push((1..5).map(|n| held("a", n)));
