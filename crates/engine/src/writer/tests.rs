@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A store that is lost in the middle of a group.
 
+use super::QUEUE_MAX;
 use crate::readers::Look;
 use crate::refusal::{Fault, Refusal};
+use crate::turn::Turn;
 use crate::{Engine, EngineConfig, IndexConfig, api::Gates, event::Event};
 use ancile_core::{NamespaceName, TenantName};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -161,5 +163,68 @@ fn readers_without_end_leave_room_for_what_is_written() {
     make(&engine, "first").unwrap();
     make(&engine, "second").unwrap();
     assert!(there(&engine, "second"));
+    engine.close();
+}
+
+/// Holds the writer in a job, has it take so many more that each make a namespace, and gives what
+/// one above them is told. All are answered before it returns.
+fn fill(engine: &Engine, jobs: usize) -> Result<(), Refusal> {
+    let (go, wait) = sync_channel::<()>(0);
+    let (started, running) = sync_channel::<()>(0);
+    let (done, answers) = std::sync::mpsc::channel();
+    let base = engine.counts().commit_micros().sum;
+    let queue = |number: usize| {
+        let done = done.clone();
+        let job = move |turn: &mut Turn<'_>| {
+            let event = Event::NamespaceMade {
+                name: NamespaceName::new(&format!("n{base}-{number}")).unwrap(),
+                readers: vec![],
+                writers: vec![],
+            };
+            turn.emit(&TenantName::new("default").unwrap(), &event)
+        };
+        let told = move |answer: Result<(), Refusal>| done.send(answer.is_ok()).unwrap();
+        engine.writer.submit_then(job, told)
+    };
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            engine.writer.submit(move |_| {
+                started.send(()).unwrap();
+                wait.recv().unwrap();
+                Ok(())
+            })
+        });
+        running.recv().unwrap();
+        (0..jobs).for_each(|number| queue(number).unwrap());
+        let above = queue(jobs);
+        go.send(()).unwrap();
+        let queued = jobs + usize::from(above.is_ok());
+        (0..queued).for_each(|_| assert!(answers.recv().unwrap()));
+        above
+    })
+}
+
+#[test]
+fn so_many_jobs_wait_and_one_above_them_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    Engine::init(&home).unwrap();
+    let engine = engine(&home);
+    let groups = || {
+        let counts = engine.counts().group_requests().counts;
+        counts.iter().map(|(_, groups)| groups).sum::<u64>()
+    };
+    // With the one that is running, four groups of 256 jobs each.
+    let before = groups();
+    fill(&engine, QUEUE_MAX - 2).unwrap();
+    assert_eq!(groups() - before, 4);
+    // One more is one in a fifth group.
+    let before = groups();
+    let refused = fill(&engine, QUEUE_MAX).unwrap_err();
+    assert_eq!((refused.fault, refused.code), (Fault::Unavailable, "busy"));
+    assert!(refused.outside.contains("1024"), "{refused:?}");
+    assert_eq!(groups() - before, 5);
+    // The room is given back.
+    fill(&engine, QUEUE_MAX - 1).unwrap();
     engine.close();
 }

@@ -11,6 +11,7 @@ use ancile_engine::api::{ApprovalState, EntryState, Gates, KeySpec, StepOp, Step
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 /// Operations of each thread.
@@ -178,11 +179,15 @@ fn after_a_mandate_is_revoked_no_permit_is_given_or_redeemed() {
         let revoked = AtomicBool::new(false);
         let permits = Mutex::new(Vec::<(SessionId, String, PermitId)>::new());
         let seen = Mutex::new((0, 0));
+        let (given, wait) = channel();
         std::thread::scope(|threads| {
             for _ in 0..4 {
-                threads.spawn(|| race(&w, &revoked, &permits, &seen));
+                let given = given.clone();
+                threads.spawn(|| race((&w, &revoked), &permits, &seen, given));
             }
-            std::thread::sleep(Duration::from_millis(20 + 15 * round));
+            for _ in 0..=3 * round {
+                wait.recv().unwrap();
+            }
             w.engine.revoke_mandate(&w.user, mandate.id).unwrap();
             revoked.store(true, Ordering::SeqCst);
         });
@@ -203,12 +208,13 @@ fn after_a_mandate_is_revoked_no_permit_is_given_or_redeemed() {
     watchdog.end();
 }
 
-/// Proposes until the revocation is known, and a few times more. Every second permit is redeemed.
+/// Proposes until the revocation is known, and a few times more, and says so when it is given a
+/// permit. Every second one is redeemed.
 fn race(
-    w: &World,
-    revoked: &AtomicBool,
+    (w, revoked): (&World, &AtomicBool),
     permits: &Mutex<Vec<(SessionId, String, PermitId)>>,
     seen: &Mutex<(usize, usize)>,
+    given: Sender<()>,
 ) {
     let s = w.session(SessionMode::Headless);
     w.says(&s, "Pay the rent to DE89 3704 0044 0532 0130 00.");
@@ -221,6 +227,8 @@ fn race(
             (Some(permit), true) => panic!("permit {permit} after the revocation"),
             (Some(permit), false) => {
                 seen.lock().unwrap().0 += 1;
+                // Nobody waits any more once there were enough.
+                let _enough = given.send(());
                 assert_eq!(answer.decision, Decision::Permit);
                 let late = revoked.load(Ordering::SeqCst);
                 if number % 2 == 0 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The recall gate.
 
-use crate::world::{World, memory, recall};
+use crate::world::{World, main_namespace, memory, recall};
 use ancile_core::{AuthorityClass, Channel, SessionMode};
-use ancile_engine::api::{StepOp, StepResult};
+use ancile_engine::api::{BoundSpec, PackItem, Recall, StepOp, StepResult};
 
 #[test]
 fn what_is_recalled_counts_as_shown() {
@@ -185,5 +185,93 @@ fn promise_4_the_trusted_part_of_a_pack_is_a_prefix_of_the_one_without_class_4()
             without.len().min(room),
             "{query}: shortened by more than {slots}"
         );
+    }
+}
+
+/// How many texts of each side a recall with this change gives.
+fn sides(w: &World, change: impl Fn(&mut Recall)) -> (usize, usize) {
+    let mut op = recall("landlord");
+    change(&mut op);
+    let pack = w.engine.recall(&w.user, main_namespace(), op).unwrap();
+    let untrusted = |item: &&PackItem| item.class == AuthorityClass::Untrusted;
+    let untrusted = pack.items.iter().filter(untrusted).count();
+    assert_eq!(pack.slots_used as usize, pack.items.len());
+    assert_eq!(pack.untrusted_slots as usize, untrusted);
+    (pack.items.len() - untrusted, untrusted)
+}
+
+#[test]
+fn a_pack_takes_no_more_tokens_than_the_caller_says() {
+    let w = World::new();
+    // At four bytes a token: 6 and 8.
+    let texts = [
+        "The landlord is Mr Weber",
+        "The landlord rented a place to us",
+    ];
+    assert_eq!(texts.map(|text| text.len().div_ceil(4)), [6, 9]);
+    for text in texts {
+        w.engine.write(&w.user, memory(None, text)).unwrap();
+    }
+    for (tokens, expected) in [(0, 0), (14, 1), (15, 2), (16, 2)] {
+        let found = sides(&w, |op| op.tokens = Some(tokens));
+        assert_eq!(found, (expected, 0), "{tokens} tokens");
+    }
+}
+
+#[test]
+fn a_pack_keeps_the_bound_that_the_caller_says() {
+    let w = World::new();
+    for text in ["The landlord is Mr Weber.", "The landlord lives in Bonn."] {
+        w.engine.write(&w.user, memory(None, text)).unwrap();
+    }
+    // Three pages of one origin, and one of another.
+    for (text, locator) in [
+        ("The landlord moved to Spain.", "https://one.example/a"),
+        ("Pets are fine with the landlord.", "https://one.example/b"),
+        ("A landlord has to heat.", "https://one.example/c"),
+        (
+            "Every landlord wants a deposit first.",
+            "https://two.example/",
+        ),
+    ] {
+        let mut page = memory(Some(Channel::Web), text);
+        page.locator = locator.to_owned();
+        w.engine.write(&w.host, page).unwrap();
+    }
+    let bound = |k: u32, (floor, ceiling, per_origin): (u32, u32, u32)| {
+        sides(&w, |op| {
+            op.k = Some(k);
+            op.bound = Some(BoundSpec {
+                floor,
+                ceiling,
+                per_origin,
+            });
+        })
+    };
+    for (k, given, expected) in [
+        // The ceiling.
+        (6, (0, 0, 3), (2, 0)),
+        (6, (0, 1, 3), (2, 1)),
+        (6, (0, 4, 3), (2, 4)),
+        // Slots of one origin.
+        (6, (0, 4, 1), (2, 2)),
+        (6, (0, 4, 2), (2, 3)),
+        // The floor takes a slot that a trusted text would have had.
+        (2, (0, 1, 1), (2, 0)),
+        (2, (1, 1, 1), (1, 1)),
+    ] {
+        assert_eq!(bound(k, given), expected, "{k} slots, {given:?}");
+    }
+    for given in [(2, 1, 1), (0, 7, 1), (0, 1, 0)] {
+        let mut op = recall("landlord");
+        op.k = Some(6);
+        let (floor, ceiling, per_origin) = given;
+        op.bound = Some(BoundSpec {
+            floor,
+            ceiling,
+            per_origin,
+        });
+        let refused = w.engine.recall(&w.user, main_namespace(), op).unwrap_err();
+        assert_eq!(refused.code, "bound_refused", "{given:?}");
     }
 }

@@ -10,6 +10,7 @@ use ancile_engine::api::{
 use ancile_engine::{Engine, Fault, IndexConfig, Model};
 use rusqlite::Connection;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const TEXTS: [&str; 12] = [
     "The rent is due on the first of the month",
@@ -71,6 +72,11 @@ fn fill(w: &World) -> Vec<Written> {
         ..memory(None, "Pay the rent")
     };
     written.push(w.engine.write(&w.user, task).unwrap());
+    // What supersedes is made in a later millisecond, so that one can ask for the moment before.
+    let last = written.last().unwrap().id.unix_ms();
+    while SystemTime::now().duration_since(UNIX_EPOCH).unwrap() <= Duration::from_millis(last + 1) {
+        std::thread::yield_now();
+    }
     let newer = Write {
         supersedes: Some(written[0].id),
         ..memory(None, "The rent is due on the third of the month")
@@ -411,14 +417,14 @@ fn filters_and_an_earlier_moment_are_kept() {
         !ask(&|_| ()).contains(&written[0].id),
         "it is superseded now"
     );
-    if ms(13) > ms(12) {
-        let before = ask(&|q| q.as_of = Some(Micros(ms(12))));
-        assert!(
-            before.contains(&written[0].id),
-            "it was not superseded then"
-        );
-        assert!(!before.contains(&written[13].id), "it was not there then");
-    }
+    let before = ask(&|q| q.as_of = Some(Micros(ms(12))));
+    assert!(
+        before.contains(&written[0].id),
+        "it was not superseded then"
+    );
+    assert!(!before.contains(&written[13].id), "it was not there then");
+    let then = ask(&|q| q.as_of = Some(Micros(ms(13))));
+    assert!(!then.contains(&written[0].id) && then.contains(&written[13].id));
     let empty = Filter::default();
     assert_eq!(ask(&|q| q.filter = empty.clone()), ask(&|_| ()));
 }
