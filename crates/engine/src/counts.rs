@@ -286,7 +286,7 @@ impl Counts {
         self.pending.store(pending, Ordering::Relaxed);
     }
 
-    /// Commits above the limit.
+    /// Commits above the limit, and waits above it for another program that held the database.
     #[must_use]
     pub fn slow_commits(&self) -> u64 {
         self.slow_total.load(Ordering::Relaxed)
@@ -343,6 +343,15 @@ impl Counts {
         self.begun.store(now, Ordering::Relaxed);
     }
 
+    /// Says that what was waited for before a commit, the database itself, was there.
+    pub(crate) fn waited(&self) {
+        let begun = self.begun.swap(0, Ordering::Relaxed).saturating_sub(1);
+        let took = micros(self.started.elapsed()).saturating_sub(begun);
+        if took > self.limit.load(Ordering::Relaxed) {
+            self.was_slow(took);
+        }
+    }
+
     /// Says that it ended; with the requests of its group where it held anything.
     pub(crate) fn commit_ended(&self, requests: Option<usize>) {
         let begun = self.begun.swap(0, Ordering::Relaxed).saturating_sub(1);
@@ -354,18 +363,23 @@ impl Counts {
         let took = took.saturating_add(self.delay.load(Ordering::Relaxed));
         self.commit.take(took);
         self.group.take(u64::try_from(requests).unwrap_or(u64::MAX));
-        let limit = self.limit.load(Ordering::Relaxed);
-        if took <= limit {
+        if took <= self.limit.load(Ordering::Relaxed) {
             self.since.fetch_add(1, Ordering::Relaxed);
             return;
         }
+        self.was_slow(took);
+    }
+
+    fn was_slow(&self, took: u64) {
+        let limit = self.limit.load(Ordering::Relaxed);
         self.slow.store(took, Ordering::Relaxed);
         self.since.store(0, Ordering::Relaxed);
         self.slow_total.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(
             took_us = took,
             limit_us = limit,
-            "a commit was slow; look at the disk under data and witness, or raise the limit"
+            "a commit was slow, or waited for another program that held the database; look at the \
+             disk under data and witness, or raise the limit"
         );
     }
 

@@ -332,7 +332,11 @@ impl Core {
     /// Opens the savepoint of a job.
     fn before(&mut self) -> Result<Before, Refusal> {
         self.ready()?;
-        let savepoint = match self.store()?.savepoint() {
+        // The first of a group waits here for another program that holds the database.
+        self.counts.commit_begins();
+        let savepoint = self.store().map(ancile_store::Store::savepoint);
+        self.counts.waited();
+        let savepoint = match savepoint? {
             Ok(savepoint) => savepoint,
             // Another program held the database too long; nothing is lost but this try.
             Err(fault) if self.store()?.fault().is_none() => return Err(down().inside(fault)),

@@ -137,3 +137,39 @@ fn a_slow_disk_degrades_health_and_says_what_was_measured() {
     let (_, text) = read(&w, Some(&w.operator));
     assert!(value(&text, "ancile_slow_commits_total") > 0);
 }
+
+#[test]
+fn a_write_that_stands_still_is_said_while_it_does_and_after() {
+    let w = World::new();
+    let limit = Duration::from_millis(50);
+    w.counts().set_slow_commit(limit);
+    let health = || w.send(None, &Asked::get("/healthz")).of(200);
+    let database = w.home().join("data").join("store.db");
+    let other = rusqlite::Connection::open(database).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let under_way = std::thread::scope(|threads| {
+        threads.spawn(|| w.note("the boiler man comes on Friday"));
+        // While it stands still the answer comes all the same.
+        let said = loop {
+            if w.counts().slow_commit().is_some_and(|slow| slow.under_way) {
+                break health();
+            }
+            std::thread::yield_now();
+        };
+        other.execute_batch("ROLLBACK").unwrap();
+        said
+    });
+    for said in [under_way, health()] {
+        assert_eq!(said["status"], "degraded", "{said}");
+        let check = &said["checks"][0];
+        assert_eq!(check["check"], "commit_latency");
+        assert_eq!(check["limit_milliseconds"], 50);
+        assert!(check["measured_milliseconds"].as_u64().unwrap() >= 50);
+    }
+    // It stood still once, and was written.
+    let (_, text) = read(&w, Some(&w.operator));
+    assert!(value(&text, "ancile_slow_commits_total") > 0);
+    let found = json!({"namespace": "main", "query": "boiler"});
+    let found = w.post(&w.user, "/v1/recall", &found).of(200);
+    assert_eq!(found["items"].as_array().unwrap().len(), 1);
+}

@@ -30,7 +30,7 @@ pub struct World {
     pub user: String,
     pub host: String,
     pub model: String,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 /// What came back.
@@ -181,7 +181,7 @@ impl World {
             user: key("user"),
             host: key("host"),
             model: key("agent"),
-            _dir: dir,
+            dir,
         }
     }
 
@@ -192,6 +192,11 @@ impl World {
     /// What was counted.
     pub fn counts(&self) -> &Counts {
         self.engine.counts()
+    }
+
+    /// Where the store lies.
+    pub fn home(&self) -> std::path::PathBuf {
+        self.dir.path().join("home")
     }
 
     /// Closes the store under the server.
