@@ -10,6 +10,7 @@
 
 mod corpora;
 mod grounding;
+mod limits;
 mod near;
 mod policy;
 mod property;
