@@ -49,6 +49,8 @@ pub const ANSWER_BYTES_MAX: usize = 262_144;
 pub const ANSWERS_MAX: usize = 1_000;
 /// Most entries that one write evicts to make room.
 pub const EVICTIONS_MAX: usize = 256;
+/// Most entries of one lineage.
+pub const LINEAGE_NODES_MAX: usize = 1_000;
 /// Most items on one page of a list.
 pub const PAGE_MAX: usize = 200;
 /// Most asks of one session that wait at the same time; further ones are denied.
@@ -256,8 +258,10 @@ pub struct LineageView {
     pub roots: Vec<String>,
     /// The weakest things shown in the session it was written in, as text: origins without text.
     pub weakest: Vec<String>,
-    /// The entry, then its ancestors, nearest first, each once; at most 1,000.
+    /// The entry, then its ancestors, nearest first, each once.
     pub nodes: Vec<LineageNode>,
+    /// Whether the list was cut off at [`LINEAGE_NODES_MAX`].
+    pub more: bool,
 }
 
 /// Which tasks to list.

@@ -2,7 +2,8 @@
 //! Reading back: entries, tasks, lineage, proofs.
 
 use crate::api::{
-    EntryState, EntryView, LineageNode, LineageView, PAGE_MAX, Page, TaskFilter, TaskView,
+    EntryState, EntryView, LINEAGE_NODES_MAX, LineageNode, LineageView, PAGE_MAX, Page, TaskFilter,
+    TaskView,
 };
 use crate::content::Content;
 use crate::event::roots_text;
@@ -13,9 +14,6 @@ use crate::turn::{Turn, index_damaged, internal, rests_on};
 use ancile_core::{AuthorityClass, Digest, EntryId, NamespaceName, PrincipalName, Role};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// Most nodes of one lineage.
-const NODES_MAX: usize = 1_000;
 
 pub(crate) fn bad_cursor() -> Refusal {
     Refusal::new(
@@ -256,24 +254,34 @@ pub(crate) fn lineage(
         .and_then(|id| tenant.sessions.get(&id))
         .map(|s| s.weakest.iter().map(ShownFrom::whole).collect())
         .unwrap_or_default();
+    let (nodes, more) = ancestry(turn, key, &entry)?;
     Ok(LineageView {
         broken: broken.map(ancile_core::Broken::name),
         class: tenant.class_today(&entry, &viewer(key, &entry)),
         roots: roots_text(&entry.record.roots),
         weakest,
-        nodes: ancestry(turn, key, &entry)?,
+        nodes,
+        more,
     })
 }
 
-/// Ancestors in namespaces that the key does not reach are left out.
-fn ancestry(turn: &Turn<'_>, key: &Key, entry: &Arc<Entry>) -> Result<Vec<LineageNode>, Refusal> {
+/// An entry and its ancestors, and whether there are more than are listed. Those in namespaces that
+/// the key does not reach are left out.
+fn ancestry(
+    turn: &Turn<'_>,
+    key: &Key,
+    entry: &Arc<Entry>,
+) -> Result<(Vec<LineageNode>, bool), Refusal> {
     let tenant = turn.tenant(&key.tenant)?;
     let mut nodes = Vec::new();
     let mut seen: HashSet<Digest> = HashSet::from([entry.hash]);
     let mut level = vec![Arc::clone(entry)];
-    while !level.is_empty() && nodes.len() < NODES_MAX {
+    while !level.is_empty() {
         let mut next = Vec::new();
         for entry in level {
+            if nodes.len() == LINEAGE_NODES_MAX {
+                return Ok((nodes, true));
+            }
             let mut parents = Vec::new();
             for hash in rests_on(tenant, &entry) {
                 let found = turn.entry_by_hash(&key.tenant, &hash)?;
@@ -285,13 +293,11 @@ fn ancestry(turn: &Turn<'_>, key: &Key, entry: &Arc<Entry>) -> Result<Vec<Lineag
                     }
                 }
             }
-            if nodes.len() < NODES_MAX {
-                nodes.push(node(&entry, parents));
-            }
+            nodes.push(node(&entry, parents));
         }
         level = next;
     }
-    Ok(nodes)
+    Ok((nodes, false))
 }
 
 fn node(entry: &Entry, parents: Vec<Digest>) -> LineageNode {

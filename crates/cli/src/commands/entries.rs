@@ -314,5 +314,8 @@ fn ancestry(value: &Value) -> String {
         let origin = ["class", "channel", "principal", "locator", "id"].map(|n| cell(node, n));
         _ = writeln!(out, "  {}", origin.join("  "));
     }
+    if value.get("more") == Some(&Value::Bool(true)) {
+        _ = writeln!(out, "  and more; ask for the lineage of the last");
+    }
     out
 }

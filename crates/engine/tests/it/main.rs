@@ -16,6 +16,7 @@ mod attacks;
 mod backup;
 mod chat;
 mod concurrency;
+mod edges;
 mod embedding;
 mod endorse;
 mod erase;

@@ -348,6 +348,8 @@ pub(crate) struct LineageBody {
     roots: Vec<String>,
     weakest: Vec<String>,
     nodes: Vec<NodeBody>,
+    /// Whether the list of nodes was cut off.
+    more: bool,
 }
 
 /// One step of a lineage.
@@ -384,6 +386,7 @@ impl From<LineageView> for LineageBody {
             roots: view.roots,
             weakest: view.weakest,
             nodes: view.nodes.into_iter().map(NodeBody::from).collect(),
+            more: view.more,
         }
     }
 }
