@@ -3,8 +3,8 @@
 //! not, from another tenant, from outside the namespace, and allowed. What does not apply says
 //! why, and that is tested too.
 
-use crate::roles::{ROWS, Row, access};
-use crate::world::World;
+use crate::roles::{ROWS, Row, access, mandate};
+use crate::world::{Asked, MANIFEST, World};
 use ancile_server::{Access, Verb};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -158,8 +158,18 @@ fn roles(w: &World, (verb, path, statuses, make): &Row) -> (Case, Case) {
 
 /// With the keys of another tenant: what a path names is not there, and no answer holds a mark of
 /// ours.
-fn other_tenant(w: &World, row: &Row, keys: &Keys, marks: &[String]) -> Case {
+fn other_tenant(w: &World, row: &Row, keys: &Keys, marks: &[Mark]) -> Case {
     let (verb, path, _, make) = row;
+    mark_again(w);
+    // What is in no answer to us proves nothing.
+    for mark in marks {
+        if let Some((list, key)) = &mark.listed
+            && list.split('?').next() == Some(path)
+        {
+            let ours = w.get(key, list).text;
+            assert!(ours.contains(&mark.text), "{list} lacks {}", mark.text);
+        }
+    }
     for key in &keys.0 {
         let answer = w.send(Some(key), &make(w));
         if access(*verb, path) == Access::Open {
@@ -169,7 +179,8 @@ fn other_tenant(w: &World, row: &Row, keys: &Keys, marks: &[String]) -> Case {
             let found = !matches!(answer.status, 403 | 404);
             assert!(!found, "{verb:?} {path} {}", answer.text);
         }
-        let crossed = marks.iter().find(|mark| answer.text.contains(*mark));
+        let mut texts = marks.iter().map(|mark| &mark.text);
+        let crossed = texts.find(|text| answer.text.contains(*text));
         assert_eq!(crossed, None, "{verb:?} {path} {}", answer.text);
     }
     match access(*verb, path) {
@@ -203,13 +214,87 @@ fn outside(w: &World, row: &Row, keys: &Keys, how: &Outside) -> Case {
 }
 
 /// What must not be in an answer to another tenant.
-fn marks(w: &World) -> Vec<String> {
+struct Mark {
+    text: String,
+    /// Where it is listed for us, and by whose key.
+    listed: Option<(&'static str, String)>,
+}
+
+/// Marks again what requests before may have put out of sight: the manifest has a tool that no
+/// other tenant has, and the newest entry is one of ours.
+fn mark_again(w: &World) {
+    w.note("alice-was-here");
+    let manifest = format!(
+        "{},{{\"name\":\"tool-of-ours\",\"effect\":\"external\",\"args\":{{}}}}]}}",
+        MANIFEST.strip_suffix("]}").unwrap()
+    );
+    w.send(Some(&w.operator), &Asked::put("/v1/manifest", &manifest))
+        .of(200);
+}
+
+/// One thing of each kind that has a list, with a name or an id that nothing else has.
+fn marks(w: &World) -> Vec<Mark> {
+    let (operator, user) = (&w.operator, &w.user);
+    let made = |status: u16, path: &str, body: serde_json::Value| {
+        let answer = w.post(operator, path, &body);
+        assert_eq!(answer.status, status, "{}", answer.text);
+    };
+    made(
+        204,
+        "/v1/sources",
+        json!({"name": "source-of-ours", "tools": []}),
+    );
+    let namespace = json!({"name": "namespace-of-ours", "readers": [], "writers": []});
+    made(204, "/v1/namespaces", namespace);
+    let key = json!({"principal": "principal-of-ours", "role": "user", "namespaces": ["main"]});
+    made(201, "/v1/keys", key);
+    let quota = json!({"principal": "quota-of-ours", "entries": 1_000});
+    let quota = Asked::put("/v1/quotas", &quota.to_string());
+    assert_eq!(w.send(Some(operator), &quota).status, 204);
+    let granted = w.send(Some(user), &mandate("/v1/mandates")).of(201);
     let (session, approval, _) = w.ask("4");
-    let keys = w.get(&w.operator, "/v1/keys").of(200);
-    let ids = keys["items"].as_array().unwrap().iter().map(|k| &k["id"]);
-    let mut marks: Vec<String> = ids.map(|id| id.as_str().unwrap().to_owned()).collect();
-    marks.extend([w.note("alice-was-here"), "alice-was-here".to_owned()]);
-    marks.extend([session.id, approval]);
+    w.step(
+        &session,
+        &json!([{"op": "call", "tool": "refused-of-ours", "args": {}}]),
+    );
+    let keys = w.get(operator, "/v1/keys").of(200);
+    let keys = keys["items"].as_array().unwrap().iter();
+    let id = |of: &serde_json::Value| of["id"].as_str().unwrap().to_owned();
+    let mut marks: Vec<Mark> = keys
+        .map(|key| (id(key), "/v1/keys", operator))
+        .chain([
+            (w.note("alice-was-here"), "/v1/entries?namespace=main", user),
+            (
+                "alice-was-here".to_owned(),
+                "/v1/export?namespace=main",
+                user,
+            ),
+            (w.due_task(&json!(null)), "/v1/tasks?namespace=main", user),
+            (w.shelved().0, "/v1/quarantine?namespace=main", user),
+            (session.id, "/v1/sessions", &w.host),
+            (approval, "/v1/approvals", user),
+            (id(&granted), "/v1/mandates", user),
+            ("source-of-ours".to_owned(), "/v1/sources", user),
+            ("tool-of-ours".to_owned(), "/v1/tools", user),
+            ("tool-of-ours".to_owned(), "/v1/manifest", user),
+            ("quota-of-ours".to_owned(), "/v1/quotas", operator),
+            (
+                "refused-of-ours".to_owned(),
+                "/v1/report/refusals",
+                operator,
+            ),
+            ("principal-of-ours".to_owned(), "/v1/principals", operator),
+            ("namespace-of-ours".to_owned(), "/v1/namespaces", operator),
+        ])
+        .map(|(text, path, key)| Mark {
+            text,
+            listed: Some((path, key.clone())),
+        })
+        .collect();
+    marks.push(Mark {
+        text: "pay my bills".to_owned(),
+        listed: None,
+    });
     marks
 }
 

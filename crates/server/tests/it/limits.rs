@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Limits on what one caller may take, at the limit and beyond it.
 
-use crate::world::{Asked, World, read_all};
+use crate::world::{Asked, Session, World, read_all};
 use ancile_server::Limits;
 use ancile_server::limits::{BODY_BYTES_MAX, HEAD_BYTES_MAX};
 use serde_json::json;
@@ -194,6 +194,60 @@ fn requests_beyond_the_limit_are_told_to_come_back() {
     }
 }
 
+/// A step whose body has so many bytes.
+fn step_of(session: &Session, bytes: usize) -> Asked {
+    let body = |text: &str| {
+        let turn = json!({"op": "expose", "kind": "user_turn", "text": text});
+        let call = json!({"op": "call", "tool": "search", "args": {"query": "x"}});
+        json!({"ops": [turn, call]})
+    };
+    let text = "a".repeat(bytes - body("").to_string().len());
+    let asked = Asked::post(session.path("step"), &body(&text));
+    assert_eq!(asked.body.as_ref().unwrap().len(), bytes);
+    asked.within(&session.token)
+}
+
+#[test]
+fn a_request_that_waits_holds_its_place_until_it_is_answered() {
+    let w = with_places(1);
+    let session = w.session();
+    let write = json!({"kind": "memory", "namespace": "main", "text": "a note"});
+    // One that a thread waits for, one that none does, and one that is too long for that.
+    for (key, asked) in [
+        (&w.user, Asked::post("/v1/entries", &write)),
+        (&w.host, step_of(&session, 1_000)),
+        (&w.host, step_of(&session, 20_000)),
+    ] {
+        let held = w.hold_database();
+        std::thread::scope(|threads| {
+            let waiting = threads.spawn(|| w.send(Some(key), &asked));
+            w.until_one_waits();
+            let refused = w.get(&w.user, "/v1/manifest");
+            assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
+            drop(held);
+            let answer = waiting.join().unwrap();
+            assert!(answer.status < 300, "{answer:?}");
+        });
+        w.get(&w.user, "/v1/manifest").of(200);
+    }
+}
+
+#[test]
+fn a_long_step_is_answered_as_a_short_one() {
+    let w = World::new();
+    for bytes in [16_383, 16_384, 16_385] {
+        let session = w.session();
+        let answer = w.send(Some(&w.host), &step_of(&session, bytes)).of(200);
+        assert_eq!(answer["results"][0]["class"], "user_authored", "{bytes}");
+        assert_eq!(answer["results"][1]["decision"], "permit", "{bytes}");
+        let refused = Asked {
+            session: Some("of nobody".to_owned()),
+            ..step_of(&session, bytes)
+        };
+        assert_eq!(w.send(Some(&w.host), &refused).status, 404, "{bytes}");
+    }
+}
+
 #[test]
 fn bodies_that_do_not_arrive_lock_nobody_out() {
     let w = with_places(1);
@@ -267,4 +321,18 @@ fn stopping_lets_a_request_end_and_frees_the_port() {
         "the request was answered"
     );
     std::net::TcpListener::bind(address).unwrap();
+}
+
+#[test]
+fn stopping_cuts_off_a_request_that_does_not_end() {
+    let w = World::with(Limits {
+        stop: Duration::from_millis(100),
+        ..Limits::default()
+    });
+    let mut held = hold(&w);
+    let begun = Instant::now();
+    w.stop();
+    // Its body may take 20 seconds to come.
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(read_all(&mut held).matches("HTTP/1.1").count(), 0);
 }

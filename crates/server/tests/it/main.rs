@@ -20,6 +20,7 @@ mod input;
 mod limits;
 mod metrics;
 mod once;
+mod pages;
 mod pending;
 mod roles;
 mod story;

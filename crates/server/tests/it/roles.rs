@@ -383,7 +383,7 @@ pub const ROWS: &[Row] = &[
     }),
 ];
 
-fn mandate(path: &str) -> Asked {
+pub fn mandate(path: &str) -> Asked {
     let body = json!({"agent": "assistant", "tool": "pay", "not_before": 0,
         "not_after": 4_102_444_800_000_000_i64,
         "fixed": {"to": ["DE02120300000000202051"]}});

@@ -194,9 +194,24 @@ impl World {
         self.engine.counts()
     }
 
-    /// Where the store lies.
-    pub fn home(&self) -> std::path::PathBuf {
-        self.dir.path().join("home")
+    /// Holds the database, as another program could, until it is dropped: what writes waits.
+    pub fn hold_database(&self) -> rusqlite::Connection {
+        let database = self.dir.path().join("home/data/store.db");
+        let other = rusqlite::Connection::open(database).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        other
+    }
+
+    /// Waits until somebody waits for the database.
+    pub fn until_one_waits(&self) {
+        self.counts().set_slow_commit(Duration::ZERO);
+        while !self
+            .counts()
+            .slow_commit()
+            .is_some_and(|slow| slow.under_way)
+        {
+            std::thread::yield_now();
+        }
     }
 
     /// Closes the store under the server.
