@@ -99,7 +99,10 @@ fn model() -> Model {
     let Some(dir) = std::env::var_os("ANCILE_MINILM").map(PathBuf::from) else {
         return Model::Builtin;
     };
-    let read = |name| std::fs::read(dir.join(name)).expect("a file of the model");
+    let read = |name| {
+        let bytes = std::fs::read(dir.join(name)).expect("a file of the model");
+        ancile_models::Hashed::of(bytes)
+    };
     let (weights, tokenizer) = (read("model.safetensors"), read("tokenizer.json"));
     let threads = std::thread::available_parallelism().expect("a number of processors");
     let made = ancile_models::MiniLm::load(&weights, &tokenizer, threads);

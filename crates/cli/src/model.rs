@@ -22,7 +22,7 @@ use crate::failure::{Exit, Failure};
 use ancile_models::ModelError;
 #[cfg(feature = "ort")]
 use ancile_models::OnnxMiniLm;
-use ancile_models::{Embedder, FETCHED, FetchedModel, MINILM_ONNX, ModelFile};
+use ancile_models::{Embedder, FETCHED, FetchedModel, FileError, Hashed, MINILM_ONNX, ModelFile};
 #[cfg(feature = "minilm")]
 use ancile_models::{MINILM, MiniLm};
 use std::fs::File;
@@ -99,6 +99,10 @@ pub fn state(home: &Path, model: &FetchedModel) -> State {
 }
 
 /// The embedder of a model that was fetched.
+///
+/// # Errors
+/// This build has no such model, what it needs is not there or in other hands, or its files are
+/// not the pinned ones.
 pub fn embedder(
     home: &Path,
     model: &FetchedModel,
@@ -107,19 +111,14 @@ pub fn embedder(
     #[cfg(feature = "minilm")]
     if model.name == MINILM.name {
         let threads = settings.model_threads;
-        let load = |weights: &[u8], words: &[u8]| MiniLm::load(weights, words, threads);
+        let load = |weights: &Hashed, words: &Hashed| MiniLm::load(weights, words, threads);
         return loaded(home, model, load);
     }
     #[cfg(feature = "ort")]
     if model.name == MINILM_ONNX.name {
-        let (runtime, threads) = (settings.onnx_runtime.as_path(), settings.model_threads);
-        if runtime.as_os_str().is_empty() {
-            let text = "`index.model` is `minilm-onnx`, and `index.onnx_runtime` names no library; \
-                        set it to the path of ONNX Runtime";
-            return Err(Failure::new(Exit::Unavailable, "model", text));
-        }
+        let (runtime, threads) = (runtime(settings)?, settings.model_threads);
         let load =
-            |weights: &[u8], words: &[u8]| OnnxMiniLm::load(runtime, weights, words, threads);
+            |weights: &Hashed, words: &Hashed| OnnxMiniLm::load(runtime, weights, words, threads);
         return loaded(home, model, load);
     }
     let _unused = (home, settings);
@@ -131,12 +130,31 @@ pub fn embedder(
     Err(Failure::new(Exit::Unavailable, "model", text))
 }
 
+/// The library that computes a model: code that runs in this process, which nobody else may change.
+#[cfg(feature = "ort")]
+fn runtime(settings: &Settings) -> Result<&Path, Failure> {
+    let runtime = settings.onnx_runtime.as_path();
+    if runtime.as_os_str().is_empty() {
+        let text = "`index.model` is `minilm-onnx`, and `index.onnx_runtime` names no library; \
+                    set it to the path of ONNX Runtime";
+        return Err(Failure::new(Exit::Unavailable, "model", text));
+    }
+    crate::trusted::check(runtime).map_err(|fault| {
+        let (runtime, path, what) = (runtime.display(), fault.path.display(), fault.what);
+        let text = format!(
+            "`index.onnx_runtime` is `{runtime}`, and `{path}` {what}, or set it to another library"
+        );
+        Failure::new(Exit::Unavailable, "model", text)
+    })?;
+    Ok(runtime)
+}
+
 /// An embedder of the two files of a model.
 #[cfg(any(feature = "minilm", feature = "ort"))]
 fn loaded<E: Embedder + 'static>(
     home: &Path,
     model: &FetchedModel,
-    load: impl Fn(&[u8], &[u8]) -> Result<E, ModelError>,
+    load: impl Fn(&Hashed, &Hashed) -> Result<E, ModelError>,
 ) -> Result<Arc<dyn Embedder>, Failure> {
     let unusable = |fault: &dyn std::fmt::Display| {
         let text = format!("the model `{}` cannot be used: {fault}", model.name);
@@ -154,7 +172,7 @@ fn loaded<E: Embedder + 'static>(
 
 /// The bytes of all files of a model, each compared with what is pinned after it was read.
 #[cfg(any(feature = "minilm", feature = "ort", test))]
-pub fn read(home: &Path, model: &FetchedModel) -> Result<Vec<Vec<u8>>, Failure> {
+pub fn read(home: &Path, model: &FetchedModel) -> Result<Vec<Hashed>, Failure> {
     let dir = directory(home, model);
     let read = |file| {
         bytes(&dir, file).map_err(|unread| {
@@ -180,7 +198,7 @@ enum Unread {
 }
 
 /// The bytes of a file, if they are the pinned ones. Reads no more than one byte too many.
-fn bytes(dir: &Path, file: &ModelFile) -> Result<Vec<u8>, Unread> {
+fn bytes(dir: &Path, file: &ModelFile) -> Result<Hashed, Unread> {
     let path = dir.join(file.name);
     let opened = File::open(&path).map_err(|fault| match fault.kind() {
         io::ErrorKind::NotFound => Unread::Missing,
@@ -191,7 +209,11 @@ fn bytes(dir: &Path, file: &ModelFile) -> Result<Vec<u8>, Unread> {
         .take(file.bytes.saturating_add(1))
         .read_to_end(&mut bytes);
     read.map_err(|fault| Unread::Other(format!("`{}`: {fault}", path.display())))?;
-    file.check(&bytes)
-        .map_err(|fault| Unread::Other(fault.to_string()))?;
+    let wrong = |fault: FileError| Unread::Other(fault.to_string());
+    if u64::try_from(bytes.len()).map_or(true, |read| read > file.bytes) {
+        return Err(wrong(file.longer()));
+    }
+    let bytes = Hashed::of(bytes);
+    file.check(&bytes).map_err(wrong)?;
     Ok(bytes)
 }

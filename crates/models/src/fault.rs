@@ -29,7 +29,10 @@ pub enum ModelError {
     #[error("the model cannot be read: {0}; use a build of another version")]
     Read(String),
     /// The library that computes it cannot be loaded or begun.
-    #[error("the runtime of the model cannot be used: {0}; name another one")]
+    #[error(
+        "the runtime of the model cannot be used: {0}; set `index.onnx_runtime` to the path of \
+         ONNX Runtime 1.22 or later, and start again"
+    )]
     Runtime(String),
     /// The threads that compute it cannot be started.
     #[error("the threads of the model cannot be started: {0}; free memory or processes")]

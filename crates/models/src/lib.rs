@@ -19,6 +19,8 @@ mod static_embedder;
 mod table;
 #[cfg(any(feature = "minilm", feature = "ort"))]
 mod tokens;
+#[cfg(any(feature = "ort", test))]
+mod turns;
 mod wordpiece;
 
 pub use embedder::{Embedder, ModelId, TEXT_BYTES_MAX};
@@ -29,7 +31,7 @@ pub use fault::{EmbedError, LoadError};
 pub use minilm::MiniLm;
 #[cfg(feature = "ort")]
 pub use onnx::OnnxMiniLm;
-pub use pins::{FETCHED, FetchedModel, FileError, HUB, MINILM, MINILM_ONNX, ModelFile};
+pub use pins::{FETCHED, FetchedModel, FileError, HUB, Hashed, MINILM, MINILM_ONNX, ModelFile};
 pub use static_embedder::{BUILTIN_SHA256, StaticEmbedder};
 pub use table::{DIMENSION_MAX, FORMAT_VERSION};
 #[cfg(any(feature = "minilm", feature = "ort"))]

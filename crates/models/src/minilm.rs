@@ -4,11 +4,10 @@
 use crate::embedder::{Embedder, ModelId, TEXT_BYTES_MAX};
 use crate::encoder::{DIMENSION, Encoder};
 use crate::fault::{EmbedError, ModelError};
-use crate::pins::MINILM;
+use crate::pins::{Hashed, MINILM};
 use crate::tokens::{LEXICAL_WEIGHT, Tokens, direction};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::num::NonZeroUsize;
 
@@ -38,8 +37,8 @@ impl MiniLm {
     ///
     /// The bytes are others, or the threads cannot be started.
     pub fn load(
-        weights: &[u8],
-        tokenizer: &[u8],
+        weights: &Hashed,
+        tokenizer: &Hashed,
         threads: NonZeroUsize,
     ) -> Result<Self, ModelError> {
         MINILM.check(&[weights, tokenizer])?;
@@ -53,10 +52,10 @@ impl MiniLm {
                 name: "all-MiniLM-L6-v2".to_owned(),
                 version: VERSION,
                 dimension: DIMENSION,
-                sha256: Sha256::digest(weights).into(),
+                sha256: weights.sha256(),
             },
-            tokens: Tokens::read(tokenizer).map_err(ModelError::Read)?,
-            encoder: Encoder::read(weights).map_err(|e| ModelError::Read(e.to_string()))?,
+            tokens: Tokens::read(tokenizer.bytes()).map_err(ModelError::Read)?,
+            encoder: Encoder::read(weights.bytes()).map_err(|e| ModelError::Read(e.to_string()))?,
             threads,
         })
     }
@@ -87,11 +86,25 @@ impl Embedder for MiniLm {
         LEXICAL_WEIGHT
     }
 
-    /// One text a thread, each computed as if it were alone.
+    /// One text a thread, each computed as if it were alone. Whoever else asks meanwhile waits for
+    /// the texts that are being computed, and not for all of them.
     fn embed_all(&self, texts: &[&str]) -> Vec<Result<Option<Vec<f32>>, EmbedError>> {
-        let each = || texts.par_iter().map(|text| self.vector(text)).collect();
-        self.threads.install(each)
+        in_rounds(&self.threads, texts, |text| self.vector(text))
     }
+}
+
+/// What follows from each text, in rounds of one text a thread. A thread takes all of one piece of
+/// work before it looks for another: between the rounds comes what waits.
+fn in_rounds<T: Send>(
+    threads: &ThreadPool,
+    texts: &[&str],
+    one: impl Fn(&str) -> T + Sync,
+) -> Vec<T> {
+    let rounds = texts.chunks(threads.current_num_threads().max(1));
+    let round = |texts: &[&str]| -> Vec<T> {
+        threads.install(|| texts.par_iter().map(|text| one(text)).collect())
+    };
+    rounds.flat_map(round).collect()
 }
 
 impl fmt::Debug for MiniLm {
@@ -102,3 +115,6 @@ impl fmt::Debug for MiniLm {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

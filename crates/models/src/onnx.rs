@@ -3,16 +3,16 @@
 
 use crate::embedder::{Embedder, ModelId, TEXT_BYTES_MAX};
 use crate::fault::{EmbedError, ModelError};
-use crate::pins::MINILM_ONNX;
+use crate::pins::{Hashed, MINILM_ONNX};
 use crate::tokens::{LEXICAL_WEIGHT, Tokens, direction};
+use crate::turns::Turns;
 use ort::environment::Environment;
 use ort::session::Session;
 use ort::value::Tensor;
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 /// Version of the way from text to tokens and from tokens to a vector.
 const VERSION: u32 = 1;
@@ -32,7 +32,7 @@ static RUNTIME: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
 pub struct OnnxMiniLm {
     id: ModelId,
     tokens: Tokens,
-    session: Mutex<Session>,
+    session: Turns<Session>,
 }
 
 impl OnnxMiniLm {
@@ -45,8 +45,8 @@ impl OnnxMiniLm {
     /// The bytes are others, the library cannot be loaded, or another one is loaded already.
     pub fn load(
         runtime: &Path,
-        weights: &[u8],
-        tokenizer: &[u8],
+        weights: &Hashed,
+        tokenizer: &Hashed,
         threads: NonZeroUsize,
     ) -> Result<Self, ModelError> {
         MINILM_ONNX.check(&[weights, tokenizer])?;
@@ -56,18 +56,11 @@ impl OnnxMiniLm {
                 name: "all-MiniLM-L6-v2 int8 onnx".to_owned(),
                 version: VERSION,
                 dimension: DIMENSION,
-                sha256: Sha256::digest(weights).into(),
+                sha256: weights.sha256(),
             },
-            tokens: Tokens::read(tokenizer).map_err(ModelError::Read)?,
-            session: Mutex::new(session(&environment, weights, threads)?),
+            tokens: Tokens::read(tokenizer.bytes()).map_err(ModelError::Read)?,
+            session: Turns::new(session(&environment, weights.bytes(), threads)?),
         })
-    }
-
-    fn session(&self) -> MutexGuard<'_, Session> {
-        match self.session.lock() {
-            Ok(session) => session,
-            Err(poisoned) => poisoned.into_inner(),
-        }
     }
 
     /// The sum over what the graph says of each token.
@@ -81,7 +74,7 @@ impl OnnxMiniLm {
             mask_name => given(vec![1; tokens.len()])?,
             kinds_name => given(vec![0; tokens.len()])?,
         ];
-        let mut session = self.session();
+        let mut session = self.session.take();
         let outputs = session.run(inputs)?;
         let output = outputs.get(OUTPUT);
         let output = output.ok_or_else(|| ort::Error::new(format!("no output `{OUTPUT}`")))?;

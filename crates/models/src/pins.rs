@@ -3,6 +3,7 @@
 
 use crate::embedder::hex;
 use sha2::{Digest, Sha256};
+use std::fmt;
 use thiserror::Error;
 
 /// A file of a model.
@@ -42,6 +43,14 @@ pub enum FileError {
         /// Bytes there should be.
         expected: u64,
     },
+    /// It has more than it should; how many nobody read.
+    #[error("`{name}` has more than {expected} bytes and should have {expected}; {NEXT}")]
+    Longer {
+        /// The file.
+        name: &'static str,
+        /// Bytes there should be.
+        expected: u64,
+    },
     /// It has another digest.
     #[error("`{name}` has sha256 `{found}` and should have `{expected}`; {NEXT}")]
     Sha256 {
@@ -59,14 +68,53 @@ const NEXT: &str = "it is damaged or of another version; fetch it again";
 /// Where the publisher of the models has them.
 pub const HUB: &str = "https://huggingface.co";
 
+/// The bytes of a file with their SHA-256, which is computed once, when this is made.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Hashed {
+    bytes: Vec<u8>,
+    sha256: [u8; 32],
+}
+
+impl Hashed {
+    /// These bytes.
+    #[must_use]
+    pub fn of(bytes: Vec<u8>) -> Self {
+        let sha256 = Sha256::digest(&bytes).into();
+        Self { bytes, sha256 }
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Their SHA-256.
+    #[must_use]
+    pub const fn sha256(&self) -> [u8; 32] {
+        self.sha256
+    }
+}
+
+impl fmt::Debug for Hashed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} bytes, sha256 {}",
+            self.bytes.len(),
+            hex(&self.sha256)
+        )
+    }
+}
+
 impl FetchedModel {
-    /// Compares the bytes of all files, in their order, with what is pinned.
+    /// Compares all files, in their order, with what is pinned.
     ///
     /// # Errors
     ///
     /// A file is another one.
     #[cfg(any(feature = "minilm", feature = "ort"))]
-    pub(crate) fn check(&self, files: &[&[u8]]) -> Result<(), FileError> {
+    pub(crate) fn check(&self, files: &[&Hashed]) -> Result<(), FileError> {
         let mut pairs = self.files.iter().zip(files);
         pairs.try_for_each(|(file, bytes)| file.check(bytes))
     }
@@ -78,10 +126,19 @@ impl ModelFile {
     /// # Errors
     ///
     /// Either differs.
-    pub fn check(&self, bytes: &[u8]) -> Result<(), FileError> {
-        let found = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    pub fn check(&self, bytes: &Hashed) -> Result<(), FileError> {
+        let found = u64::try_from(bytes.bytes.len()).unwrap_or(u64::MAX);
         self.check_length(found)?;
-        self.check_digest(&Sha256::digest(bytes).into())
+        self.check_digest(&bytes.sha256)
+    }
+
+    /// What is said of more bytes than there should be, which nobody read to their end.
+    #[must_use]
+    pub const fn longer(&self) -> FileError {
+        FileError::Longer {
+            name: self.name,
+            expected: self.bytes,
+        }
     }
 
     /// Compares a length with the pinned one.

@@ -8,9 +8,10 @@ use crate::failure::{Exit, Failure};
 use ancile_ledger::sync_directory;
 use ancile_models::{FetchedModel, FileError, ModelFile};
 use sha2::{Digest as _, Sha256};
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use tempfile::NamedTempFile;
 
 /// Bytes moved at a time.
 const BUFFER_BYTES: usize = 65_536;
@@ -36,6 +37,7 @@ pub fn fetch(
 ) -> Result<Vec<Outcome>, Failure> {
     let dir = directory(home, model);
     make(home, &dir)?;
+    sweep(&dir, model)?;
     let mut outcomes = Vec::new();
     for file in model.files {
         if !again && bytes(&dir, file).is_ok() {
@@ -75,6 +77,55 @@ fn make(home: &Path, dir: &Path) -> Result<(), Failure> {
         .map_err(|fault| unwritable(dir, None, &fault))
 }
 
+/// Removes what a fetch that was ended in between left of the files of a model. What another one
+/// is writing now is locked, and stays.
+fn sweep(dir: &Path, model: &FetchedModel) -> Result<(), Failure> {
+    let failed = |fault: io::Error| unwritable(dir, None, &fault);
+    for found in fs::read_dir(dir).map_err(failed)? {
+        let found = found.map_err(failed)?;
+        let name = found.file_name();
+        let name = name.to_string_lossy();
+        let is_part = |file: &ModelFile| name.starts_with(&prefix(file)) && name.ends_with(PART);
+        if !model.files.iter().any(is_part) || !found.file_type().map_err(failed)?.is_file() {
+            continue;
+        }
+        match remove_unlocked(&found.path()) {
+            // Another one swept it.
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => {}
+            removed => removed.map_err(failed)?,
+        }
+    }
+    Ok(())
+}
+
+fn remove_unlocked(path: &Path) -> io::Result<()> {
+    match fs::File::open(path)?.try_lock() {
+        Ok(()) => fs::remove_file(path),
+        Err(TryLockError::WouldBlock) => Ok(()),
+        Err(TryLockError::Error(fault)) => Err(fault),
+    }
+}
+
+/// How the name of a file begins that is not whole yet.
+fn prefix(file: &ModelFile) -> String {
+    format!(".{}.", file.name)
+}
+
+/// How it ends.
+const PART: &str = ".part";
+
+/// A file for what is not whole yet. It is locked while this is, so that no sweep takes it.
+pub(super) fn part(dir: &Path, file: &ModelFile) -> Result<NamedTempFile, Failure> {
+    let failed = |fault: io::Error| unwritable(dir, Some(file), &fault);
+    let part = tempfile::Builder::new()
+        .prefix(&prefix(file))
+        .suffix(PART)
+        .tempfile_in(dir)
+        .map_err(failed)?;
+    part.as_file().lock().map_err(failed)?;
+    Ok(part)
+}
+
 fn bring(
     dir: &Path,
     file: &ModelFile,
@@ -82,11 +133,7 @@ fn bring(
     progress: &mut Progress,
 ) -> Result<(), Failure> {
     for source in sources {
-        let mut part = tempfile::Builder::new()
-            .prefix(&format!(".{}.", file.name))
-            .suffix(".part")
-            .tempfile_in(dir)
-            .map_err(|fault| unwritable(dir, Some(file), &fault))?;
+        let mut part = part(dir, file)?;
         let name = source.name();
         let found = source.give(file, &mut |from| {
             let poured = pour(from, part.as_file_mut(), file, progress);
@@ -120,9 +167,13 @@ pub(super) enum Unpoured {
 
 impl Unpoured {
     fn said(&self, source: &str, dir: &Path, file: &ModelFile) -> Failure {
+        let name = file.name;
         match self {
+            // Another try reads the same.
+            Self::Read(fault) if is_damage(fault) => {
+                wrong(source, &format!("`{name}` is damaged: {fault}; take it"))
+            }
             Self::Read(fault) => {
-                let name = file.name;
                 let text = format!(
                     "{source}: `{name}` stopped: {fault}; try again, or take another source; \
                      nothing was kept"
@@ -133,6 +184,12 @@ impl Unpoured {
             Self::Wrong(fault) => wrong(source, fault),
         }
     }
+}
+
+/// Whether what was read is no packed file, rather than that reading failed.
+fn is_damage(fault: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput};
+    matches!(fault.kind(), InvalidData | InvalidInput)
 }
 
 /// Moves all bytes of a file, and compares them with what is pinned. Of a source that has more
@@ -157,7 +214,7 @@ pub(super) fn pour(
         let read = u64::try_from(read).unwrap_or(u64::MAX);
         length = length.saturating_add(read);
         if length > file.bytes {
-            break;
+            return Err(Unpoured::Wrong(file.longer()));
         }
         hash.update(part);
         to.write_all(part).map_err(Unpoured::Write)?;

@@ -5,7 +5,7 @@
 //! `ANCILE_MINILM` names the directory with the model's files.
 
 use ancile_models::{
-    EmbedError, Embedder, FileError, MINILM, MiniLm, ModelError, TEXT_BYTES_MAX, TOKENS_MAX,
+    EmbedError, Embedder, FileError, Hashed, MINILM, MiniLm, ModelError, TEXT_BYTES_MAX, TOKENS_MAX,
 };
 use serde_json::Value;
 use std::num::NonZeroUsize;
@@ -16,9 +16,9 @@ const CASES: &str = include_str!("../cases/minilm.json");
 const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 /// The bytes of both files, where they are there.
-static FILES: LazyLock<Option<[Vec<u8>; 2]>> = LazyLock::new(|| {
+static FILES: LazyLock<Option<[Hashed; 2]>> = LazyLock::new(|| {
     let dir = std::env::var_os("ANCILE_MINILM")?;
-    let read = |name| std::fs::read(Path::new(&dir).join(name)).unwrap();
+    let read = |name| Hashed::of(std::fs::read(Path::new(&dir).join(name)).unwrap());
     Some([read("model.safetensors"), read("tokenizer.json")])
 });
 
@@ -164,7 +164,8 @@ fn minilm_tells_meanings_apart() {
 
 #[test]
 fn minilm_takes_no_other_bytes() {
-    let other = MiniLm::load(b"weights", b"words", TWO).unwrap_err();
+    let of = |bytes: &[u8]| Hashed::of(bytes.to_vec());
+    let other = MiniLm::load(&of(b"weights"), &of(b"words"), TWO).unwrap_err();
     let length = |file: usize, found| FileError::Length {
         name: MINILM.files[file].name,
         found,
@@ -175,14 +176,14 @@ fn minilm_takes_no_other_bytes() {
         println!("SKIPPED (no ANCILE_MINILM): minilm_takes_no_other_bytes");
         return;
     };
-    let short = MiniLm::load(weights, &tokenizer[1..], TWO).unwrap_err();
+    let short = MiniLm::load(weights, &of(&tokenizer.bytes()[1..]), TWO).unwrap_err();
     assert_eq!(
         short,
         ModelError::File(length(1, MINILM.files[1].bytes - 1))
     );
-    let mut edited = weights.clone();
+    let mut edited = weights.bytes().to_vec();
     edited[80_000_000] ^= 1;
-    let edited = MiniLm::load(&edited, tokenizer, TWO).unwrap_err();
+    let edited = MiniLm::load(&Hashed::of(edited), tokenizer, TWO).unwrap_err();
     let said = edited.to_string();
     assert!(said.contains("sha256") && said.contains("fetch"), "{said}");
 }
