@@ -38,7 +38,9 @@ impl Signals {
             Failure::new(
                 Exit::Unavailable,
                 "signals",
-                format!("cannot wait for signals: {fault}"),
+                format!(
+                    "cannot wait for signals: {fault}; free memory or open files, and start again"
+                ),
             )
         };
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -2,9 +2,9 @@
 //! What is wrong with a store and all around it, and what to do about it.
 
 use super::audit;
-use crate::config::{Config, unknown_variables};
+use crate::config::{Config, Settings, unknown_variables};
 use crate::failure::{Exit, Failure};
-use crate::model::{self, State};
+use crate::model;
 use crate::place::{self, Place};
 use crate::print::{self, Answer};
 use ancile_engine::{HomePart, PartKind, home_parts};
@@ -113,7 +113,7 @@ impl Findings {
             }
         }
         if let Some(model) = config.settings.fetched {
-            self.model(&place.home, model);
+            self.model(&place.home, model, &config.settings);
         }
         let Some(path) = config.file else {
             if whole {
@@ -136,22 +136,13 @@ impl Findings {
         }
     }
 
-    /// The model that the settings name, and whether it was fetched whole.
-    fn model(&mut self, home: &Path, model: &FetchedModel) {
+    /// The model that the settings name, by loading it as a store that is opened does.
+    fn model(&mut self, home: &Path, model: &FetchedModel, settings: &Settings) {
         let name = model.name;
-        let fault = match (model::built_in(model), model::state(home, model)) {
-            (false, _) => "this build cannot compute it".to_owned(),
-            (true, State::Absent) => "it was not fetched".to_owned(),
-            (true, State::Damaged(fault)) => fault,
-            (true, State::Whole) => {
-                return self.ok("model", format!("`{name}` is here and as it should be"));
-            }
-        };
-        let text = format!(
-            "`index.model` is `{name}`: {fault}; run `ancile model fetch {name}` with a build that \
-             has it, or set it to `builtin`"
-        );
-        self.fail("model", Exit::Unavailable, text);
+        match model::embedder(home, model, settings) {
+            Ok(_) => self.ok("model", format!("`{name}` is here and as it should be")),
+            Err(failure) => self.failure("model", failure),
+        }
     }
 
     fn layout(&mut self, home: &Path) {
