@@ -3,7 +3,7 @@
 //! a command there, so that none comes here.
 
 use super::JudgeSettings;
-use crate::trusted::Untrusted;
+use crate::trusted::{self, Untrusted};
 use ancile_engine::{Judge, JudgeError, JudgeId, JudgeInput, Score};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl Judge for CommandJudge {
     }
 }
 
-/// There is nothing to run.
-pub const fn runs(_: &Path, _: &[String]) -> Result<(), Untrusted> {
-    Ok(())
+/// Whether a program is there; no settings name one.
+pub fn runs(program: &Path, _: &[String]) -> Result<(), Untrusted> {
+    trusted::check(program)
 }
