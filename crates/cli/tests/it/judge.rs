@@ -193,6 +193,8 @@ fn a_server_that_stops_ends_its_judge_and_keeps_what_it_was_asked() {
     while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let _server = scene.serve(&["--set", &command]);
+    let server = scene.serve(&["--set", &command]);
     assert_eq!(entry(&scene, id(&held))["state"], "pending");
+    // It asks again, and ends that one too.
+    assert_eq!(server.signal("-TERM"), Some(0));
 }
