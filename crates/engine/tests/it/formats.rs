@@ -7,6 +7,7 @@ use ancile_engine::{
     BackupOptions, Fault, audit, backup, migrate, new_witness_epoch, restore, store_format,
 };
 use ancile_store::{FORMAT_VERSION, FORMAT_VERSION_OLDEST};
+use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 
 /// Copies a directory.
@@ -84,6 +85,13 @@ fn is_whole(dir: tempfile::TempDir) {
     assert!(found.ok, "{:?}", found.problems);
 }
 
+/// What a question says of a database that is only read.
+fn number(file: &Path, question: &str) -> i32 {
+    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let conn = Connection::open_with_flags(file, read_only).unwrap();
+    conn.query_row(question, [], |row| row.get(0)).unwrap()
+}
+
 #[test]
 fn there_is_a_store_of_each_format_and_each_is_brought_up() {
     for version in FORMAT_VERSION_OLDEST..=FORMAT_VERSION {
@@ -95,8 +103,12 @@ fn there_is_a_store_of_each_format_and_each_is_brought_up() {
         assert_eq!((done.from, done.to), (version, FORMAT_VERSION));
         assert_eq!(done.copy.is_some(), version < FORMAT_VERSION);
         if let Some(kept) = done.copy {
-            let kept = std::fs::read(kept.join("store.db")).unwrap();
-            assert_eq!(kept.len(), before.len());
+            let kept = kept.join("store.db");
+            assert_eq!(std::fs::read(&kept).unwrap().len(), before.len());
+            assert_eq!(number(&kept, "PRAGMA user_version"), version);
+            let leaves = "SELECT count(*) FROM leaf";
+            let now = number(&home.join("data/store.db"), leaves);
+            assert_eq!((number(&kept, leaves), now > 0), (now, true));
         }
         let again = migrate(&home).unwrap();
         assert_eq!((again.from, again.copy), (FORMAT_VERSION, None));
