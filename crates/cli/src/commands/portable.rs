@@ -3,7 +3,7 @@
 
 use super::sessions::InSession;
 use super::{file_or_stdin, given, json_of};
-use crate::client::{Client, query};
+use crate::client::query;
 use crate::failure::Failure;
 use crate::place::{KeyRole, Place};
 use crate::print::{self, Answer};
@@ -89,7 +89,8 @@ pub fn import(place: &Place, args: &Import) -> Result<Answer, Failure> {
     let mut written = Vec::new();
     for some in entries.chunks(BATCH) {
         let body = json!({ "namespace": args.namespace, "entries": some });
-        let mut answer = taken(&server, &body)?;
+        let send = || server.post("/v1/import", &body);
+        let mut answer = taken(send, std::thread::sleep)?;
         if let Some(list) = answer.get_mut("written").and_then(Value::as_array_mut) {
             written.append(list);
         }
@@ -114,15 +115,18 @@ pub fn import(place: &Place, args: &Import) -> Result<Answer, Failure> {
 }
 
 /// Sends some entries. While as many writes wait for a judge as may, waits until it got on.
-fn taken(server: &Client, body: &Value) -> Result<Value, Failure> {
+fn taken(
+    send: impl Fn() -> Result<Value, Failure>,
+    wait: impl Fn(Duration),
+) -> Result<Value, Failure> {
     let mut waited = Duration::ZERO;
     loop {
-        match server.post("/v1/import", body) {
+        match send() {
             Err(busy) if busy.code == JUDGE_BUSY && waited < JUDGE_WAIT_MAX => {
                 if waited.is_zero() {
                     print::err("as many writes wait for the judge as may; waiting for it");
                 }
-                std::thread::sleep(JUDGE_PAUSE);
+                wait(JUDGE_PAUSE);
                 waited = waited.saturating_add(JUDGE_PAUSE);
             }
             answer => return answer,
@@ -189,3 +193,6 @@ pub fn add(place: &Place, args: &Add) -> Result<Answer, Failure> {
     let value = args.session.send(&server, "messages", &body)?;
     Ok(Answer::plain(value))
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,8 @@
 
 use crate::support::Scene;
 use serde_json::json;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 
 fn model(scene: &Scene, name: &str) -> serde_json::Value {
     let list = scene.run(&["model", "list", "--json"]);
@@ -16,6 +18,45 @@ fn model(scene: &Scene, name: &str) -> serde_json::Value {
         .find(|item| item["name"] == name)
         .unwrap()
         .clone()
+}
+
+/// A hub that sends elsewhere so many times before it says that it has nothing.
+fn sends_elsewhere(times: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let hub = format!("http://{}", listener.local_addr().unwrap());
+    let at = hub.clone();
+    std::thread::spawn(move || {
+        for number in 0..=times {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut head = BufReader::new(stream.try_clone().unwrap()).lines();
+            while head.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+            let answer = match number < times {
+                true => format!("302 Found\r\nlocation: {at}/{number}"),
+                false => "410 Gone".to_owned(),
+            };
+            let rest = "content-length: 0\r\nconnection: close";
+            // One that follows no further may be gone.
+            let _gone = write!(stream, "HTTP/1.1 {answer}\r\n{rest}\r\n\r\n");
+        }
+    });
+    hub
+}
+
+#[test]
+fn a_hub_sends_elsewhere_five_times_at_most() {
+    let scene = Scene::new();
+    for (times, followed) in [(4, true), (5, true), (6, false)] {
+        let hub = sends_elsewhere(times);
+        let ran = scene.run(&["model", "fetch", "minilm", "--hub", &hub]);
+        assert_eq!(ran.code, 6, "{}", ran.err);
+        assert!(ran.err.contains("cannot fetch"), "{}", ran.err);
+        assert_eq!(
+            ran.err.contains("the answer is 410"),
+            followed,
+            "{}",
+            ran.err
+        );
+    }
 }
 
 #[test]
