@@ -2,8 +2,9 @@
 //! Eight clients at once over HTTP, each writing, recalling, stepping, reading back and listing.
 //!
 //! `ANCILE_SECONDS` says for how long; 10 without it. It ends with a fault where an acknowledged
-//! write is not there, an answer is an error, or the audit does not hold; the times of each kind of
-//! request and the memory in use at a quarter of the time and at the end are printed.
+//! write is not there, an answer is an error, the audit does not hold, or memory grew by more after
+//! a quarter of the time than what is kept of each request; the times of each kind of request and
+//! the memory in use then and at the end are printed.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,6 +26,11 @@ use std::time::{Duration, Instant};
 
 /// Clients at once.
 const CLIENTS: u64 = 8;
+/// What memory may grow by whatever is asked: caches, and what the allocator keeps.
+const GROWTH: u64 = 256 << 20;
+/// What may stay in memory of each request: what follows from its event, and an entry until it is
+/// sealed.
+const KEPT: u64 = 4 << 10;
 const MANIFEST: &str = r#"{"version":1,"tools":[
  {"name":"search","effect":"read_only","args":{"query":{"kind":"free"}}}]}"#;
 
@@ -74,20 +80,18 @@ fn main() {
         resident()
     });
     let late = resident();
-    for (kind, mut took) in times.into_inner().unwrap() {
-        took.sort_unstable();
-        let at = |percent: usize| took[(took.len() * percent / 100).min(took.len() - 1)];
-        println!(
-            "{kind}: {} requests, p50 {:.2} ms, p99 {:.2} ms",
-            took.len(),
-            at(50).as_secs_f64() * 1e3,
-            at(99).as_secs_f64() * 1e3
-        );
-    }
+    let requests = say(times.into_inner().unwrap());
     println!(
         "resident {} MiB at a quarter, {} MiB at the end",
         early >> 20,
         late >> 20
+    );
+    let may = early + GROWTH + requests * KEPT;
+    assert!(
+        late <= may,
+        "{} MiB at the end are more than {}",
+        late >> 20,
+        may >> 20
     );
     let written = written.into_inner().unwrap();
     let agent = agent();
@@ -100,6 +104,23 @@ fn main() {
     let audit = ancile_engine::audit(&home, None).expect("an audit");
     assert!(audit.ok, "{audit:?}");
     println!("{} acknowledged writes, 0 lost; audit ok", written.len());
+}
+
+/// Prints how long each kind of request took; gives how many there were.
+fn say(times: Times) -> u64 {
+    let mut requests = 0;
+    for (kind, mut took) in times {
+        took.sort_unstable();
+        requests += took.len() as u64;
+        let at = |percent: usize| took[(took.len() * percent / 100).min(took.len() - 1)];
+        println!(
+            "{kind}: {} requests, p50 {:.2} ms, p99 {:.2} ms",
+            took.len(),
+            at(50).as_secs_f64() * 1e3,
+            at(99).as_secs_f64() * 1e3
+        );
+    }
+    requests
 }
 
 fn key(home: &Path, role: &str) -> String {
