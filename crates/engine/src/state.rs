@@ -268,7 +268,7 @@ pub(crate) struct Tenant {
 }
 
 impl Tenant {
-    fn new(name: TenantName) -> Self {
+    pub(crate) fn new(name: TenantName) -> Self {
         Self {
             name,
             epoch: 0,

@@ -6,14 +6,18 @@ use crate::api::{
 use crate::before::Before;
 use crate::core::Core;
 use crate::counts::Integrity;
+use crate::index::Partition;
+use crate::state::{Sealed, Tenant};
 use crate::turn::Turn;
-use crate::upkeep::{LOOKED_EVERY_SECONDS, Next};
+use crate::upkeep::{LOOKED_EVERY_SECONDS, Next, merge_of};
 use crate::{Caller, Engine, EngineConfig, step};
 use ancile_core::{
-    Decision, Micros, NamespaceName, PrincipalName, ProposedCall, SessionId, SessionMode, ToolName,
+    Decision, Digest, Micros, NamespaceName, PrincipalName, ProposedCall, SessionId, SessionMode,
+    TenantName, ToolName,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 const MANIFEST: &str = r#"{"version":1,"tools":[{"name":"ping","effect":"external","args":{}}]}"#;
 
@@ -55,6 +59,33 @@ fn spec() -> SessionSpec {
         namespace: NamespaceName::new("main").unwrap(),
         mode: SessionMode::Interactive,
         observed: true,
+    }
+}
+
+/// How many of segments with so many entries are merged into one.
+fn merged(rows: &[u32]) -> usize {
+    let mut tenant = Tenant::new(TenantName::new("default").unwrap());
+    let sealed = |(number, rows): (u8, &u32)| Sealed {
+        namespace: NamespaceName::new("main").unwrap(),
+        side: Partition::Trusted,
+        digest: Digest([number; 32]),
+        rows: *rows,
+    };
+    tenant.segments = Arc::new((0..).zip(rows).map(sealed).collect());
+    merge_of(&tenant).map_or(0, |(_, digests)| digests.len())
+}
+
+#[test]
+fn eight_segments_of_a_tier_are_merged_where_they_fit_into_one() {
+    let seven = [16_384; 7];
+    assert_eq!(merged(&seven), 0);
+    for (last, expected) in [(16_383, 8), (16_384, 8), (16_385, 0)] {
+        assert_eq!(merged(&[&seven[..], &[last]].concat()), expected, "{last}");
+    }
+    // Of the tier below, or of the one above.
+    let others = [8_200; 7];
+    for (last, expected) in [(8_191, 0), (8_192, 8), (65_535, 8), (65_536, 0)] {
+        assert_eq!(merged(&[&others[..], &[last]].concat()), expected, "{last}");
     }
 }
 
