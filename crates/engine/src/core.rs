@@ -14,7 +14,7 @@ use crate::event::Event;
 use crate::home::{Announced, Home};
 use crate::index::{Index, Partition, Place};
 use crate::judging::Judging;
-use crate::prints::Prints;
+use crate::prints::{Prints, print_of};
 use crate::readers::Readers;
 use crate::refusal::{Fault, Refusal, with_causes};
 use crate::state::{Entry, Key, State, Tenant};
@@ -24,7 +24,7 @@ use ancile_core::{
     PermittedCall, SessionId, TenantName, content_commitment, record_hash,
 };
 use ancile_ledger::LeafKind;
-use ancile_screen::{Fingerprint, Screener, fingerprint, registrable_domain};
+use ancile_screen::{Fingerprint, Screener, registrable_domain};
 use ancile_store::{
     CommitError, Content as StoredPart, DamageKind, OpenError, OpenReport as StoreReport,
     ReadError, ReplayLeaf, ReplayRefusal, Store,
@@ -544,11 +544,6 @@ impl Replay {
 const PROBLEMS_MAX: usize = 100;
 /// First byte of a record leaf.
 const LEAF_RECORD: u8 = 1;
-
-/// The fingerprint of a text, taken now.
-pub(crate) fn print_of(text: &str) -> Arc<Fingerprint> {
-    Arc::new(fingerprint(text))
-}
 
 /// An entry from its place, its hash and its record; content that is gone or edited leaves it
 /// damaged.

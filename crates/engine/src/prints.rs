@@ -36,9 +36,9 @@ impl Prints {
     pub(crate) fn warm<'t>(&self, texts: impl IntoIterator<Item = &'t str>) {
         let fits = |text: &&str| text.len() <= CONTENT_BYTES_MAX;
         for text in texts.into_iter().filter(fits).take(KEPT.get()) {
-            let print = fingerprint(text);
+            let print = print_of(text);
             if print.values().len() <= VALUES_MAX {
-                self.kept().put(key(text), Arc::new(print));
+                self.kept().put(key(text), print);
             }
         }
     }
@@ -46,7 +46,7 @@ impl Prints {
     /// The fingerprint of a text, taken before or now, which is not kept any longer.
     pub(crate) fn take(&self, text: &str) -> Arc<Fingerprint> {
         let kept = self.kept().pop(&key(text));
-        kept.unwrap_or_else(|| Arc::new(fingerprint(text)))
+        kept.unwrap_or_else(|| print_of(text))
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -55,6 +55,11 @@ impl Prints {
             Err(poisoned) => poisoned.into_inner(),
         }
     }
+}
+
+/// The fingerprint of a text, taken now.
+pub(crate) fn print_of(text: &str) -> Arc<Fingerprint> {
+    Arc::new(fingerprint(text))
 }
 
 fn key(text: &str) -> Digest {

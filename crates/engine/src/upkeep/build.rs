@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Making segments: of what is in memory, of other segments, and of the log.
 
-use crate::core::{entry_of, place_of, print_of};
+use crate::core::{entry_of, place_of};
 use crate::embedding::Embedding;
 use crate::index::{Facts, Place, Tail, exact_bytes, model_of, validity};
+use crate::prints::print_of;
 use crate::state::Entry;
 use ancile_core::{DerivationRecord, Digest, EntryKind, TenantName, record_hash};
 use ancile_kernel::Quantised;

@@ -81,6 +81,15 @@ fn let_out(w: &World, id: EntryId, hash: Digest) {
     assert_eq!(again.unwrap_err().code, "not_quarantined");
 }
 
+/// Opened anew the store says the same, and the paragraph can be let out.
+fn opened_anew(w: World, judge: &Arc<Told>, id: EntryId, hash: Digest) {
+    let w = w.reopen_judged(ENFORCED, by(judge));
+    assert_eq!(state(&w, id), EntryState::Current);
+    shows_the_rest(&w);
+    waits(&w);
+    let_out(&w, id, hash);
+}
+
 #[test]
 fn a_judge_is_not_shown_what_is_withheld() {
     let judge = Told::new(|text| score(if text.contains("invoice") { 1_000 } else { 0 }));
@@ -89,10 +98,7 @@ fn a_judge_is_not_shown_what_is_withheld() {
     assert_eq!(judge.asked(), [manual(MARK)]);
     shows_the_rest(&w);
     waits(&w);
-    let w = w.reopen_judged(ENFORCED, by(&judge));
-    shows_the_rest(&w);
-    waits(&w);
-    let_out(&w, id, hash);
+    opened_anew(w, &judge, id, hash);
 }
 
 #[test]
@@ -113,11 +119,7 @@ fn a_judge_that_shelves_the_whole_leaves_its_parts_withheld_after_the_release() 
         }
         shows_the_rest(&w);
         waits(&w);
-        let w = w.reopen_judged(ENFORCED, by(&judge));
-        assert_eq!(state(&w, id), EntryState::Current);
-        shows_the_rest(&w);
-        waits(&w);
-        let_out(&w, id, hash);
+        opened_anew(w, &judge, id, hash);
     }
 }
 
@@ -153,11 +155,7 @@ fn who_lets_out_what_is_held_lets_out_no_withheld_part() {
     let last = from_the_web(&w, "The ferry leaves at nine.");
     assert_eq!(settled(&w, last.id), shelved(ESCALATED));
     w.engine.discard(&w.user, last.id, last.hash).unwrap();
-    let w = w.reopen_judged(ENFORCED, by(&judge));
-    assert_eq!(state(&w, id), EntryState::Current);
-    shows_the_rest(&w);
-    waits(&w);
-    let_out(&w, id, hash);
+    opened_anew(w, &judge, id, hash);
 }
 
 #[test]
